@@ -62,3 +62,22 @@ extension Field {
     a.isQuiet == b.isQuiet && a.name.hasSameBytes(as: b.name) && a.value == b.value
   }
 }
+
+extension FieldValue: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The value as JSON.
+  public var description: String {
+    if case .unknown(let tag, let bytes) = self { return "unknown(tag: \(tag), \(bytes.count) bytes)" }
+    return jsonValue.jsonText
+  }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
+}
+
+extension Field: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The name and the value, as in `minutes: 90`.
+  public var description: String { "\(name): \(value)\(isQuiet ? " (quiet)" : "")" }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
+}
