@@ -65,6 +65,7 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Decodes a value of any other type. Not inlined, because a function that has an optional `T` looks up its type at each call.
   @inline(never)
   private func other<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
+    if type == Bool.self, let flag = suppliedFlag(key) as? T { return flag }
     if let value = stored(key) { return try value.decode(type) }
     return try suppliedID(type, key) ?? member(key).decode(type)
   }
@@ -87,6 +88,7 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     if type == Date.self, let time = suppliedTime(key) { return time.map(ScalarCoding.date) as? T }
+    if type == Bool.self, let flag = suppliedFlag(key) as? T { return flag }
     return source.isNil(key.stringValue) ? idIfAbsent(type, key) : try decode(type, forKey: key)
   }
 
