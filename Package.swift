@@ -173,7 +173,7 @@ let package = Package(
     libraryTests("BreedsTests"),
     libraryTests("BooksTests", alsoUsing: ["HeartlogShipping"]),
     // A library of an app's own, with a descriptor of its own.
-    libraryTests("PodcastsTests"),
+    libraryTests("PodcastsTests", alsoUsing: ["HeartlogShipping"]),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [

@@ -55,7 +55,9 @@ extension FavoritesStore {
   /// - Throws: `notFound` if the store has no checkpoint of the replica; `peer` if its key has another fingerprint; `readOnly`, `locked`,
   ///   `inputOutput`; `misuse` inside `write { }`.
   @discardableResult
-  public func trust(_ replica: ReplicaID, fingerprint: Digest? = nil) throws(HeartlogError) -> Digest {
+  public func trust(_ replica: ReplicaID, fingerprint: HeartlogDigest? = nil) throws(HeartlogError)
+    -> HeartlogDigest
+  {
     try refuseInsideWrite("trust")
     guard let signed = try heartlogErrors({ try log.checkpoint(of: replica) }) else {
       throw HeartlogError(.notFound, "there is no checkpoint of replica \(replica), so its key is not known")

@@ -17,6 +17,9 @@
     /// The warnings already printed. Lists are read repeatedly, but each warning is printed once.
     private let told = Mutex<Set<String>>([])
 
+    /// The item types that were written.
+    private let written = Mutex<Set<ObjectIdentifier>>([])
+
     /// - Parameter print: receives each warning as one line, without a line terminator.
     init(printing print: @escaping @Sendable (String) -> Void) { self.print = print }
 
@@ -30,6 +33,11 @@
       print(
         "Heartlog: lists of \(library) leave out \(item), which is not a valid \(type): \(error)."
           + "\(advice) Favorites.failures has all items that are left out.")
+    }
+
+    /// Whether nothing of a type was written before this call.
+    func isFirstWrite(of type: Any.Type) -> Bool {
+      written.withLock { $0.insert(ObjectIdentifier(type)).inserted }
     }
 
     private static func printToStandardError(_ line: String) {

@@ -6,8 +6,11 @@
 
 /// The favorites of one item type: any `Codable & Identifiable & Sendable` type whose id can be written as text.
 ///
-/// An item is stored as flat fields in its `Codable` form. `id`, `isFavorite` and `favoritedDate` are never stored as fields. If an item
-/// has properties with these names, reading sets them from the store.
+/// An item is stored as flat fields in its `Codable` form. The id, a Bool called `isFavorite` and a Date called `favoritedDate` are not
+/// stored as fields: reading sets them from the store. A value of another type under these names is a field like any other.
+///
+/// A call that takes a whole item writes every field of it that differs from the stored one, also those of a copy that is older than what is
+/// stored. To change some properties of what is there now, use ``update(_:_:)``.
 public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
   /// The same library, accessed by id and fields.
   public let library: FavoritesLibrary
@@ -17,7 +20,9 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   private let schema: LibrarySchema?
 
   init(_ library: FavoritesLibrary) throws(HeartlogError) {
-    self.library = try library.keepingLocal(Self.localFields)
+    var library = try library.keepingLocal(Self.localFields)
+    library.idType = Item.ID.self
+    self.library = library
     do { template = try ItemTemplate(of: Item.self) } catch {
       throw HeartlogError(.invalidItem, "the template of \(Item.self): \(error)")
     }
@@ -130,8 +135,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     let items = [Item](unsafeUninitializedCapacity: most) { items, count in
       while count < most, readCount < states.count {
         do {
-          let item = ItemDecoder(states[readCount], schema, template)
-          items.initializeElement(at: count, to: try Item(from: item))
+          let item = try ItemDecoder.decode(Item.self, from: states[readCount], schema, template)
+          items.initializeElement(at: count, to: item)
           count += 1
         } catch {
           let id = states[readCount].id
@@ -163,7 +168,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     _ state: ItemState, _ schema: LibrarySchema?, isListed: Bool
   ) throws(HeartlogError) -> Item {
     do {
-      return try Item(from: ItemDecoder(state, schema, template))
+      return try ItemDecoder.decode(Item.self, from: state, schema, template)
     } catch {
       throw failure(error, of: state.id, isListed: isListed)
     }
@@ -188,7 +193,24 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(_ item: Item, since date: Date? = nil) throws(HeartlogError) -> Bool {
-    try perform(.add(fields: try fields(of: item), favoritedDate: date?.milliseconds), on: item.id).isChange
+    let fields = try fields(of: item)
+    let result = try perform(.add(fields: fields, favoritedDate: date?.milliseconds), on: item.id)
+    if result.isChange { return true }
+    // To add a favorite writes nothing.
+    try perform(.set(fields: fields), on: item.id)
+    return false
+  }
+
+  /// Makes the item with this id a favorite. Its stored fields stay as they are; one that was never stored has none.
+  ///
+  /// - Parameters:
+  ///   - id: the item's id.
+  ///   - date: the favorited date, rounded down to milliseconds; the time of the commit if nil.
+  /// - Returns: whether it was not a favorite before.
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func add(_ id: Item.ID, since date: Date? = nil) throws(HeartlogError) -> Bool {
+    try perform(.add(favoritedDate: date?.milliseconds), on: id).isChange
   }
 
   /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties. If the item becomes a favorite, its
@@ -200,6 +222,16 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   @discardableResult
   public func toggle(_ item: Item) throws(HeartlogError) -> Bool {
     try perform(.toggle(fields: try fields(of: item)), on: item.id).isFavorite
+  }
+
+  /// Toggles whether the item with this id is a favorite. Its stored fields stay as they are; one that was never stored has none.
+  ///
+  /// - Parameter id: the item's id.
+  /// - Returns: whether it is a favorite now.
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func toggle(_ id: Item.ID) throws(HeartlogError) -> Bool {
+    try perform(.toggle(), on: id).isFavorite
   }
 
   /// Removes the item with this id from the favorites. Its stored fields stay.
@@ -233,11 +265,91 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     try perform(.set(fields: try fields(of: item)), on: item.id).isChange
   }
 
+  /// Changes the stored item with this id, favorite or not, as it is now. No other write comes between reading and writing it.
+  ///
+  /// ```swift
+  /// try recipes.update("ribollita") { $0.tags.append("soup") }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - id: the item's id.
+  ///   - change: changes the item, but not its id. Other writers wait while it runs.
+  /// - Returns: whether any field differed.
+  /// - Throws: what `change` throws; `notFound` if no item with this id is stored; `invalid` if its id was changed; `invalidItem` if the
+  ///   stored fields do not decode to an `Item`, or if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func update(_ id: Item.ID, _ change: (inout Item) throws -> Void) throws -> Bool {
+    try library.store.write {
+      guard var item = try self.item(id) else {
+        throw HeartlogError(.notFound, "\(library.name) \(id.favoriteID): no such item is stored")
+      }
+      try change(&item)
+      guard item.id == id else {
+        throw HeartlogError(.invalid, "\(library.name) \(id.favoriteID): an update cannot change the id")
+      }
+      return try update(item)
+    }
+  }
+
+  @discardableResult
   private func perform(
     _ operation: HeartlogState.Operation, on id: Item.ID
   ) throws(HeartlogError) -> WriteResult {
-    guard let schema else { return try library.perform(operation, on: id.favoriteID) }
-    return try schema.perform(operation, on: id.favoriteID)
+    let id = id.favoriteID
+    guard mayMeetUnknown(operation.fields) else { return try write(operation, on: id) }
+    return try library.store.writeAsOne { () throws(HeartlogError) in
+      try write(operation.with(keepingUnknown(operation.fields, of: id)), on: id)
+    }
+  }
+
+  private func write(
+    _ operation: HeartlogState.Operation, on id: String
+  ) throws(HeartlogError) -> WriteResult {
+    guard let schema else { return try library.perform(operation, on: id) }
+    return try schema.perform(operation, on: id)
+  }
+
+  /// Whether the stored item may have something under the name of a field that the type does not know: a member of a nested value, or a
+  /// field with one of the store's own names.
+  private func mayMeetUnknown(_ fields: [Field]) -> Bool {
+    fields.contains { field in
+      if UnknownMembers.mayBe(in: field.value) { return true }
+      guard field.value.isNull, FieldKey.isSupplied(field.name) else { return false }
+      return WriteTransaction.joined(by: library.store)?.wroteReserved == true
+        || library.store.projection.read { $0.hasField(called: field.name) }
+    }
+  }
+
+  /// The fields to write: without those in which the item is as the type reads it from the store, and with the members of nested values that
+  /// the type does not know.
+  private func keepingUnknown(_ fields: [Field], of id: String) throws(HeartlogError) -> [Field] {
+    guard let state = library.item(id) else { return fields }
+    let stored = schema?.fields(of: state) ?? state.fields
+    func isCompared(_ field: Field) -> Bool {
+      guard let value = stored[field.name], value != field.value else { return false }
+      return UnknownMembers.mayBe(in: value) || field.value.isNull && FieldKey.isSupplied(field.name)
+    }
+    // What cannot be read is replaced as a whole.
+    guard fields.contains(where: isCompared), let item = try? decode(state),
+      let known = try? FieldEncoder.encode(item, id: id)
+    else { return fields }
+    var kept: [Field] = []
+    for field in fields {
+      guard isCompared(field), let value = stored[field.name] else {
+        kept.append(field)
+        continue
+      }
+      let read = known.fields.first { $0.name.hasSameBytes(as: field.name) }?.value ?? .null
+      if read == field.value { continue }
+      guard UnknownMembers.mayBe(in: value), UnknownMembers.mayBe(in: read) else {
+        kept.append(field)
+        continue
+      }
+      let merged = UnknownMembers.merge(
+        field.value.jsonValue, over: value.jsonValue, known: read.jsonValue)
+      kept.append(Field(name: field.name, value: try heartlogErrors { try FieldValue(merged) }))
+    }
+    return kept
   }
 
   /// Returns an item as it is read when it has been added.
@@ -255,14 +367,58 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return a == b
   }
 
+  /// The fields of an item, with null for those that the store supplies: they clear a value that the item had under the same name before.
   private func fields(of item: Item) throws(HeartlogError) -> [Field] {
-    do {
-      let fields = try FieldEncoder.fields(of: item)
+    let id = item.id.favoriteID
+    do throws(FieldCodingError) {
+      var (fields, suppliedNames) = try FieldEncoder.encode(item, id: id)
+      #if DEBUG
+        try checkRoundTrip(of: item, id, fields)
+      #endif
+      for name in suppliedNames where FieldKey.isSupplied(name) {
+        let place = fields.firstIndex { name.bytesPrecede($0.name) } ?? fields.count
+        fields.insert(Field(name: name, value: .null), at: place)
+      }
       return try schema?.current(fields) ?? fields
     } catch {
-      throw HeartlogError(.invalidItem, "\(library.name) \(item.id.favoriteID): \(error)")
+      throw HeartlogError(.invalidItem, "\(library.name) \(id): \(error)")
     }
   }
+
+  #if DEBUG
+    /// Checks at the first write of a type that an item comes back as it was written.
+    private func checkRoundTrip(
+      of item: Item, _ id: String, _ fields: [Field]
+    ) throws(FieldCodingError) {
+      guard DebugWarnings.current.isFirstWrite(of: Item.self) else { return }
+      let stored = ItemState(
+        id: id, isFavorite: true, favoritedDate: 0, fields: fields.filter { !$0.value.isNull })
+      let readItem: Item
+      do { readItem = try ItemDecoder.decode(Item.self, from: stored, nil, template) } catch {
+        throw FieldCodingError(error)
+      }
+      guard readItem.id.favoriteID.hasSameBytes(as: id) else {
+        throw FieldCodingError(
+          field: nil,
+          reason:
+            "the item would be read with the id \"\(readItem.id.favoriteID)\"; its type must encode what its id is made of"
+        )
+      }
+      let read = try FieldEncoder.encode(readItem, id: id).fields
+      for field in fields + read {
+        func value(_ fields: [Field]) -> FieldValue {
+          fields.first { $0.name.hasSameBytes(as: field.name) }?.value ?? .null
+        }
+        let (written, read) = (value(fields), value(read))
+        guard written != read else { continue }
+        throw FieldCodingError(
+          field: field.name,
+          reason:
+            "the type encodes \(written.jsonValue.jsonText), and would read it back as \(read.jsonValue.jsonText); it must decode what it encodes"
+        )
+      }
+    }
+  #endif
 
   // MARK: - Catalogs
 
@@ -287,6 +443,14 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     }
     return CatalogMerge(catalog: merged.catalog, orphans: readable(merged.orphans))
   }
+}
+
+extension Favorites: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The type and the library, as in `favorites of Recipe in recipes`.
+  public var description: String { "favorites of \(Item.self) in \(library.name)" }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
 }
 
 extension FavoritesStore {

@@ -7,6 +7,8 @@ public struct FavoritesLibrary: Sendable {
   let key: LibraryKey
   /// The fields that stay on this device. Empty for untyped access, which shows what is logged.
   package internal(set) var localFields: Set<String> = []
+  /// The type whose texts the ids are; nil for untyped access, where any text may be an id.
+  var idType: (any FavoriteID.Type)?
 
   init(_ store: FavoritesStore, name: String) throws(HeartlogError) {
     try heartlogErrors { try NameRules.checkLibrary(name) }
@@ -80,18 +82,20 @@ public struct FavoritesLibrary: Sendable {
 
   // MARK: - Writing
 
-  /// Makes an item a favorite and writes those of its fields that differ. An item that already is a favorite stays one, with its date.
+  /// Makes an item a favorite and writes those of its fields that differ. An item that already is a favorite is not changed: the result
+  /// says that the fields and the date were ignored. Use `set(_:of:)` for its fields.
   ///
   /// - Parameters:
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
   ///   - fields: in any order; if a name occurs more than once, the last value counts.
   ///   - favoritedDate: milliseconds since 1970, negative before it; the time of the commit if nil.
-  /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `invalid` for an invalid id or field, and for an id that is not one of the item type's; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
   ) throws(HeartlogError) -> WriteResult {
-    try perform(.add(fields: fields, favoritedDate: favoritedDate), on: id)
+    try checkForm(of: id)
+    return try perform(.add(fields: fields, favoritedDate: favoritedDate), on: id)
   }
 
   /// Removes an item from the favorites. Its fields stay.
@@ -99,7 +103,8 @@ public struct FavoritesLibrary: Sendable {
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
-    try perform(.remove, on: id)
+    try checkForm(of: id)
+    return try perform(.remove, on: id)
   }
 
   /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite; otherwise the
@@ -109,12 +114,13 @@ public struct FavoritesLibrary: Sendable {
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
   ///   - fields: as for `add(_:fields:favoritedDate:)`.
   ///   - favoritedDate: as for `add(_:fields:favoritedDate:)`.
-  /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `invalid` for an invalid id or field, and for an id that is not one of the item type's; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
   ) throws(HeartlogError) -> WriteResult {
-    try perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id)
+    try checkForm(of: id)
+    return try perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id)
   }
 
   /// Writes fields of an item, favorite or not. A null value clears a field. Fields that do not differ are not written.
@@ -122,10 +128,20 @@ public struct FavoritesLibrary: Sendable {
   /// - Parameters:
   ///   - fields: in any order; if a name occurs more than once, the last value counts.
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
-  /// - Throws: `invalid` for an invalid id or field; any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `invalid` for an invalid id or field, and for an id that is not one of the item type's; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
-    try perform(.set(fields: fields), on: id)
+    try checkForm(of: id)
+    return try perform(.set(fields: fields), on: id)
+  }
+
+  /// Refuses a text that no item of the library's type has as its id.
+  private func checkForm(of id: String) throws(HeartlogError) {
+    guard let idType, idType.init(favoriteID: id) == nil else { return }
+    throw HeartlogError(
+      .invalid,
+      "\"\(id)\" is not an id of \(name), whose items would not be found by it; pass the favoriteID of an \(idType)"
+    )
   }
 }
 
@@ -138,6 +154,14 @@ extension FavoritesLibrary {
     guard localFields.isEmpty else { return try performApart(operation, on: id) }
     return try store.perform(operation, on: id, in: key)
   }
+}
+
+extension FavoritesLibrary: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The name, as in `library recipes`.
+  public var description: String { "library \(name)" }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
 }
 
 extension FavoritesStore {

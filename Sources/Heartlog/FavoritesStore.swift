@@ -284,7 +284,7 @@ public final class FavoritesStore: Sendable {
   /// A digest of all visible data: equal states have equal digests, on any machine. One pass over all items.
   ///
   /// SHA-256 over memberships, favorited dates and fields, without stamps, as docs/format.md defines it.
-  public var digest: Digest { read { $0.digest } }
+  public var digest: HeartlogDigest { read { $0.digest } }
 
   func refuseInsideWrite(_ call: String) throws(HeartlogError) {
     if WriteTransaction.joined(by: self) != nil {

@@ -4,10 +4,10 @@
   import Foundation
 #endif
 
-// An alert shows an error's `localizedDescription`: the same sentence as its description.
+// An alert shows an error's `localizedDescription`: the same sentence as its description, without the file and the place in it.
 
 extension HeartlogError: LocalizedError {
-  public var errorDescription: String? { description }
+  public var errorDescription: String? { message }
 }
 
 extension FieldCodingError: LocalizedError {

@@ -31,7 +31,7 @@ public struct StoreStatus: Sendable {
   /// The display name of that replica.
   public let name: String
   /// A digest of all visible data: equal states have equal digests, on any machine.
-  public let digest: Digest
+  public let digest: HeartlogDigest
   /// The number of events of all replicas.
   public let events: UInt64
   /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the

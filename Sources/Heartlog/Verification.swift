@@ -107,7 +107,7 @@ public struct StreamVerification: Sendable {
   /// The size of its files in bytes, including preallocated zeros.
   public let bytes: UInt64
   /// The root of the stream's hash tree over its undamaged commits.
-  public let root: Digest
+  public let root: HeartlogDigest
   /// The damage that ends the undamaged part; nil if there is none.
   public let finding: Finding?
   /// The checkpoint that the device signed and that the commits lead to; nil if there is none. Commits after it are unsigned.

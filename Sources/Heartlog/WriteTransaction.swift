@@ -19,6 +19,8 @@ final class WriteTransaction: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var records: [EventRecord] = []
   /// The bytes of the names and values in `records`.
   @exclusivity(unchecked) private var contentBytes = 0
+  /// Whether a field with one of the names was written that the store fills in.
+  @exclusivity(unchecked) private(set) var wroteReserved = false
   private let queued: QueuedCommits
   /// Whether it is run outside the log, to be discarded.
   private let isDryRun: Bool
@@ -113,6 +115,7 @@ final class WriteTransaction: @unchecked Sendable {
     // After everything else, and in the order of the closure.
     changes.apply(event, at: .draft(UInt64(records.count)), wallTime: wallTime)
     contentBytes += event.contentByteCount
+    if event.fields.contains(where: { FieldKey.isSupplied($0.name) }) { wroteReserved = true }
     records.append(.event(event))
     return drafted.result
   }

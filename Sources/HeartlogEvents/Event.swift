@@ -72,7 +72,7 @@ public enum EventRecord: Hashable, Sendable {
   /// An event with its content.
   case event(Event)
   /// An event whose content is withheld or erased. Its hash keeps the stream verifiable.
-  case withheld(Digest)
+  case withheld(HeartlogDigest)
   /// An event of a later format version. `kind` is at least 8; `bytes` is its unchanged content.
   case unknown(kind: UInt64, bytes: [UInt8])
 

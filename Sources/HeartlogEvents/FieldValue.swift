@@ -63,6 +63,25 @@ extension Field {
   }
 }
 
+extension FieldValue: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The value as JSON.
+  public var description: String {
+    if case .unknown(let tag, let bytes) = self { return "unknown(tag: \(tag), \(bytes.count) bytes)" }
+    return jsonValue.jsonText
+  }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
+}
+
+extension Field: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The name and the value, as in `minutes: 90`.
+  public var description: String { "\(name): \(value)\(isQuiet ? " (quiet)" : "")" }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
+}
+
 /// A field's value, borrowed from its storage: no `FieldValue` is created.
 ///
 /// Its bytes are valid as long as the storage that it borrows.

@@ -58,3 +58,8 @@ struct FieldNames: Sendable {
   /// Returns whether name `a` comes before name `b` in byte order.
   func precedes(_ a: FieldNameSlot, _ b: FieldNameSlot) -> Bool { keys.precedes(a.index, b.index) }
 }
+
+extension FavoritesState {
+  /// Whether any item was ever written with a field of this name.
+  package func hasField(called name: String) -> Bool { fieldNames.find(name) != nil }
+}

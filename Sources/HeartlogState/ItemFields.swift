@@ -53,6 +53,19 @@ extension ItemFields {
   var packed: PackedFields? { if case .packed(let fields) = storage { fields } else { nil } }
 }
 
+extension ItemFields: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The names and values, as in `[minutes: 90, title: "Ribollita"]`.
+  public var description: String { "[\(map(\.description).joined(separator: ", "))]" }
+
+  /// The same as the description.
+  public var debugDescription: String { description }
+
+  /// The values by their names.
+  public var customMirror: Mirror {
+    Mirror(self, children: map { (label: $0.name, value: $0.value) }, displayStyle: .dictionary)
+  }
+}
+
 extension ItemFields: Hashable {
   public static func == (a: ItemFields, b: ItemFields) -> Bool { a.elementsEqual(b) }
 

@@ -5,7 +5,7 @@ extension FavoritesState {
   ///
   /// The input: for each library that has a visible item, in the order of the bytes of their names, the name (u32 length, UTF-8) and the
   /// library's digest (32 bytes). All integers are little-endian.
-  public var digest: Digest {
+  public var digest: HeartlogDigest {
     var hasher = SHA256Hasher()
     var bytes: [UInt8] = []
     let slots = (0..<Int32(tables.count)).filter { tables[Int($0)].hasVisibleItems }
@@ -31,7 +31,7 @@ extension FavoritesState {
   ///       tag             u8: 1 bool, 2 int64, 3 double, 4 string, 5 JSON, 6 unknown (0, null, does not occur)
   ///       value           bool u8 · int64 8 bytes · double its 8 bytes of IEEE 754 · string and JSON u32 length,
   ///                       UTF-8 · unknown its own tag u8, u32 length, bytes
-  public func digest(of library: String) -> Digest { digest(of: table(of: library) ?? ItemTable()) }
+  public func digest(of library: String) -> HeartlogDigest { digest(of: table(of: library) ?? ItemTable()) }
 
   private func digest(of table: ItemTable) -> Digest {
     var hasher = SHA256Hasher()

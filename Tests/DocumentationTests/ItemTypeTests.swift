@@ -23,7 +23,9 @@ struct ItemTypeTests {
     var favoriteID: String { digits }
 
     init?(favoriteID: String) {
-      guard favoriteID.utf8.count == 13, favoriteID.allSatisfy(\.isNumber) else { return nil }
+      guard favoriteID.utf8.count == 13, favoriteID.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        return nil
+      }
       digits = favoriteID
     }
   }
@@ -80,9 +82,21 @@ struct ItemTypeTests {
     #expect(recipes.library.item("ribollita")?.fields.map(\.name) == ["ingredients", "minutes", "title"])
   }
 
+  @Test("an update by id changes what is there now, and a toggle by id writes no fields")
+  func byID() throws {
+    let store = try FavoritesStore.inMemory()
+    let recipes = try store.favorites(of: Recipe.self)
+    try recipes.add(Recipe(id: "ribollita", title: "Ribollita", ingredients: ["pane"]))
+    try recipes.update("ribollita") { $0.ingredients.append("cavolo nero") }
+    try recipes.toggle("ribollita")  // writes no fields
+    #expect(try recipes.item("ribollita")?.ingredients == ["pane", "cavolo nero"])
+    #expect(!recipes.contains("ribollita"))
+  }
+
   @Test("an id of one's own refuses other spellings")
   func isbn() {
     #expect(ISBN(favoriteID: "9788806219420")?.favoriteID == "9788806219420")
     #expect(ISBN(favoriteID: "978-88-06-21942-0") == nil)
+    #expect(ISBN(favoriteID: "½½½½½½1") == nil)
   }
 }

@@ -19,6 +19,32 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
     try await write { favorites throws(HeartlogError) in try favorites.add(item, since: date) }
   }
 
+  /// Makes the item with this id a favorite. Its stored fields stay as they are.
+  ///
+  /// - Returns: whether it was not a favorite before.
+  @discardableResult
+  public func add(_ id: Item.ID, since date: Date? = nil) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.add(id, since: date) }
+  }
+
+  /// Toggles whether the item with this id is a favorite. Its stored fields stay as they are.
+  ///
+  /// - Returns: whether it is a favorite now.
+  @discardableResult
+  public func toggle(_ id: Item.ID) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.toggle(id) }
+  }
+
+  /// Changes the stored item with this id as it is now, as ``Favorites/update(_:_:)`` does.
+  ///
+  /// - Returns: whether any field differed.
+  @discardableResult
+  public func update(
+    _ id: Item.ID, _ change: @escaping @Sendable (inout Item) throws -> Void
+  ) async throws -> Bool {
+    try await favorites.library.store.async.write { [favorites] in try favorites.update(id, change) }
+  }
+
   /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties.
   ///
   /// - Returns: whether it is a favorite now.

@@ -1,3 +1,9 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// A key of a nested value: a name, or an index in an array.
 struct FieldKey: CodingKey {
   let stringValue: String
@@ -15,7 +21,7 @@ struct FieldKey: CodingKey {
 
   static let `super` = FieldKey(stringValue: "super")
 
-  /// Keys whose values come from the item's identity and membership; they are never fields.
+  // Names that the store fills in from the item's identity and membership, unless the item has a value of its own under them.
   static let id = "id"
   static let isFavorite = "isFavorite"
   static let favoritedDate = "favoritedDate"
@@ -33,3 +39,17 @@ struct FieldKey: CodingKey {
     }
   }
 }
+
+extension CodingKey {
+  /// Whether this is the key of the property `id`: its text is "id", or its case is called so, as in `case id = "_id"`.
+  var isOfID: Bool {
+    if FieldKey.isID(stringValue) { return true }
+    guard let name = enumCaseName(self) else { return false }
+    return strcmp(name, FieldKey.id) == 0
+  }
+}
+
+/// The name of an enum's case, from the runtime that prints it; nil for a value of another kind. Coding keys describe themselves by their
+/// text alone.
+@_silgen_name("swift_EnumCaseName")
+private func enumCaseName<T>(_ value: T) -> UnsafePointer<CChar>?

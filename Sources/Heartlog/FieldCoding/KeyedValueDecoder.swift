@@ -15,11 +15,17 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { source.codingPath }
   var allKeys: [Key] { source.names.compactMap { Key(stringValue: $0) } }
 
-  func contains(_ key: Key) -> Bool { source.contains(key.stringValue) }
-  func decodeNil(forKey key: Key) -> Bool { source.isNil(key.stringValue) }
+  func contains(_ key: Key) -> Bool { source.contains(key.stringValue) || isSupplied(key) }
+
+  func decodeNil(forKey key: Key) -> Bool {
+    guard source.isNil(key.stringValue) else { return false }
+    guard isSupplied(key) else { return true }
+    return key.stringValue == FieldKey.favoritedDate && source.supplied?.favoritedDate == nil
+  }
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    try source.value(named: key.stringValue)?.bool ?? member(key).bool()
+    if let flag = suppliedFlag(key) { return flag }
+    return try source.value(named: key.stringValue)?.bool ?? member(key).bool()
   }
 
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
@@ -43,8 +49,12 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     // A dynamic cast between the same types takes as long as reading the date.
-    if type == Date.self, let date = source.date(named: key.stringValue) {
-      return unsafeBitCast(date, to: type)
+    if type == Date.self {
+      if let time = suppliedTime(key) {
+        guard let time else { throw missing(key) }
+        return unsafeBitCast(ScalarCoding.date(time), to: type)
+      }
+      if let date = source.date(named: key.stringValue) { return unsafeBitCast(date, to: type) }
     }
     if type == [String].self, let texts = source.strings(named: key.stringValue) {
       return unsafeBitCast(texts, to: type)
@@ -55,23 +65,31 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Decodes a value of any other type. Not inlined, because a function that has an optional `T` looks up its type at each call.
   @inline(never)
   private func other<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
-    try supplied(type, key) ?? member(key).decode(type)
+    if type == Bool.self, let flag = suppliedFlag(key) as? T { return flag }
+    if let value = stored(key) { return try value.decode(type) }
+    return try suppliedID(type, key) ?? member(key).decode(type)
   }
 
-  // These look up an optional value once if it is present.
+  // An optional value that is absent stays nil, except for the flag, the date and the id of the store.
 
-  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.bool() }
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    try suppliedFlag(key) ?? present(key)?.bool()
+  }
+
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    try source.string(named: key.stringValue) ?? present(key)?.string()
+    try source.string(named: key.stringValue) ?? present(key)?.string() ?? idIfAbsent(type, key)
   }
+
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key)?.double() }
 
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
+    source.isNil(key.stringValue) ? idIfAbsent(type, key) : try decode(type, forKey: key)
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    decodeNil(forKey: key) ? nil : try decode(type, forKey: key)
+    if type == Date.self, let time = suppliedTime(key) { return time.map(ScalarCoding.date) as? T }
+    if type == Bool.self, let flag = suppliedFlag(key) as? T { return flag }
+    return source.isNil(key.stringValue) ? idIfAbsent(type, key) : try decode(type, forKey: key)
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -90,15 +108,27 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(__always)
   private func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type, _ key: Key) throws -> T {
     if let value = source.value(named: key.stringValue)?.int64, let value = T(exactly: value) { return value }
-    return try supplied(type, key) ?? member(key).integer(type)
+    if let value = stored(key) { return try value.integer(type) }
+    return try suppliedID(type, key) ?? member(key).integer(type)
   }
 
+  /// A member's value: what is stored, else that of the template, else that of the store.
   private func member(_ key: some CodingKey) throws(FieldCodingError) -> ValueDecoder {
-    let name = key.stringValue
-    guard let value = source.value(named: name) ?? source.valueIfMissing(named: name) else {
-      throw FieldCodingError(path: codingPath + [key], reason: FieldCodingError.missing)
-    }
+    if let value = stored(key) { return value }
+    guard let value = source.supplied?.json(for: key) else { throw missing(key) }
+    if key.isOfID { source.didSupplyID = true }
     return ValueDecoder(value, in: codingPath, at: .key(key))
+  }
+
+  private func stored(_ key: some CodingKey) -> ValueDecoder? {
+    let name = key.stringValue
+    return (source.value(named: name) ?? source.valueIfMissing(named: name)).map {
+      ValueDecoder($0, in: codingPath, at: .key(key))
+    }
+  }
+
+  private func missing(_ key: some CodingKey) -> FieldCodingError {
+    FieldCodingError(path: codingPath + [key], reason: FieldCodingError.missing)
   }
 
   private func present(_ key: Key) -> ValueDecoder? {
@@ -106,9 +136,55 @@ struct KeyedValueDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return ValueDecoder(value, in: codingPath, at: .key(key))
   }
 
-  private func supplied<T>(_ type: T.Type, _ key: Key) throws(FieldCodingError) -> T? {
-    do { return try source.suppliedValue(type, named: key.stringValue) } catch {
+  // MARK: The store's values
+
+  /// The membership, if the key asks for it. A Bool of this name is the store's, whatever is stored.
+  @inline(__always)
+  private func suppliedFlag(_ key: Key) -> Bool? {
+    let name = key.stringValue
+    guard name.utf8.count == FieldKey.isFavorite.utf8.count, name == FieldKey.isFavorite else { return nil }
+    return source.supplied?.isFavorite
+  }
+
+  /// The favorited date, if the key asks for it. A Date of this name is the store's, whatever is stored.
+  private func suppliedTime(_ key: Key) -> Milliseconds?? {
+    let name = key.stringValue
+    guard name.utf8.count == FieldKey.favoritedDate.utf8.count, name == FieldKey.favoritedDate,
+      let supplied = source.supplied
+    else { return nil }
+    return .some(supplied.favoritedDate)
+  }
+
+  /// Whether the store has a value for a key under which nothing is stored.
+  private func isSupplied(_ key: Key) -> Bool {
+    guard source.supplied != nil else { return false }
+    return FieldKey.isSupplied(key.stringValue) || isOfID(key)
+  }
+
+  /// Whether the key is that of the id. To ask for the name of a case takes as long as to read a field, so that of a second key is not
+  /// asked for.
+  private func isOfID(_ key: Key) -> Bool {
+    FieldKey.isID(key.stringValue) || !source.didSupplyID && key.isOfID
+  }
+
+  /// The id as a value of a type of ids, if the key is that of the id. Nothing is stored under it.
+  private func suppliedID<T>(_ type: T.Type, _ key: Key) throws(FieldCodingError) -> T? {
+    guard let supplied = source.supplied, key.isOfID else { return nil }
+    source.didSupplyID = true
+    do { return try SuppliedValues.id(supplied.id, as: type) } catch {
       throw FieldCodingError(path: codingPath + [key], reason: error.reason)
+    }
+  }
+
+  /// The id as an optional value, if the key is that of the id and the type decodes it. Nothing is stored under it.
+  private func idIfAbsent<T: Decodable>(_ type: T.Type, _ key: Key) -> T? {
+    guard let supplied = source.supplied, isOfID(key) else { return nil }
+    source.didSupplyID = true
+    do {
+      return try SuppliedValues.id(supplied.id, as: type) ?? ValueDecoder(.string(supplied.id)).decode(type)
+    } catch {
+      // A type that the id is not a value of.
+      return nil
     }
   }
 }
@@ -123,8 +199,10 @@ class KeyedValues {
   func value(named name: String) -> JSONValue? { nil }
   /// The value of a required member that is missing.
   func valueIfMissing(named name: String) -> JSONValue? { nil }
-  /// The value of a member that is not stored as JSON, if its type allows that.
-  func suppliedValue<T>(_ type: T.Type, named name: String) throws(MalformedError) -> T? { nil }
+  /// The values of the store; nil for the members of an object, which are all its own.
+  var supplied: SuppliedValues? { nil }
+  /// Whether the item's id was asked for and given.
+  final var didSupplyID = false
 
   // A value of one type, if it is decoded without going through JSON. Not generic, because generic code is not specialized for an item's
   // keys here.

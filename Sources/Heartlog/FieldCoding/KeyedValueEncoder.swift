@@ -9,13 +9,13 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   func encodeNil(forKey key: Key) { encoder.set(.null, for: key.stringValue) }
-  func encode(_ value: Bool, forKey key: Key) { encoder.set(.bool(value), for: key.stringValue) }
-  func encode(_ value: String, forKey key: Key) { encoder.set(.string(value), for: key.stringValue) }
+  func encode(_ value: Bool, forKey key: Key) { encoder.set(.bool(value), of: Bool.self, for: key) }
+  func encode(_ value: String, forKey key: Key) { encoder.set(.string(value), of: String.self, for: key) }
   func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
 
   func encode(_ value: Double, forKey key: Key) throws {
     encoder.set(
-      try ValueEncoder.json(value, at: codingPath + [key], isNested: isNested), for: key.stringValue)
+      try ValueEncoder.json(value, at: codingPath + [key], isNested: isNested), of: Double.self, for: key)
   }
 
   // Serves the integers that the standard library does not encode by default. Inlined, so that it is specialized for each of them.
@@ -28,7 +28,7 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    encoder.set(try ValueEncoder.json(value, at: codingPath + [key]), for: key.stringValue)
+    encoder.set(try ValueEncoder.json(value, at: codingPath + [key]), of: T.self, for: key)
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -45,9 +45,9 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { encoder.child(for: key) }
 
   @inline(__always)
-  private func encode(integer: some BinaryInteger, forKey key: Key) throws(FieldCodingError) {
+  private func encode<T: BinaryInteger>(integer: T, forKey key: Key) throws(FieldCodingError) {
     encoder.set(
-      try ValueEncoder.json(integer, at: codingPath + [key], isNested: isNested), for: key.stringValue)
+      try ValueEncoder.json(integer, at: codingPath + [key], isNested: isNested), of: T.self, for: key)
   }
 
   /// Members of the item itself are separate fields and not nested.
@@ -56,16 +56,16 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   // An item's own nil becomes a null field, so that writing it clears the stored value. Nested nils are left out. The default
   // implementations would leave out both.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+    if let value { encode(value, forKey: key) } else { encodeAbsence(of: Bool.self, forKey: key) }
   }
   func encodeIfPresent(_ value: String?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+    if let value { encode(value, forKey: key) } else { encodeAbsence(of: String.self, forKey: key) }
   }
   func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(of: Double.self, forKey: key) }
   }
   func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(of: Float.self, forKey: key) }
   }
   func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encode(ifPresent: value, key) }
   func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encode(ifPresent: value, key) }
@@ -80,13 +80,15 @@ struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encode(ifPresent: value, key) }
   func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try encode(ifPresent: value, key) }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { encodeAbsence(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { encodeAbsence(of: T.self, forKey: key) }
   }
 
   @inline(__always)
-  private func encode(ifPresent value: (some BinaryInteger)?, _ key: Key) throws(FieldCodingError) {
-    if let value { try encode(integer: value, forKey: key) } else { encodeAbsence(forKey: key) }
+  private func encode<T: BinaryInteger>(ifPresent value: T?, _ key: Key) throws(FieldCodingError) {
+    if let value { try encode(integer: value, forKey: key) } else { encodeAbsence(of: T.self, forKey: key) }
   }
 
-  private func encodeAbsence(forKey key: Key) { if codingPath.isEmpty { encodeNil(forKey: key) } }
+  private func encodeAbsence<T>(of type: T.Type, forKey key: Key) {
+    if codingPath.isEmpty { encoder.set(.null, of: type, for: key) }
+  }
 }

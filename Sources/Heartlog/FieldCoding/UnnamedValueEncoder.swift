@@ -18,7 +18,13 @@ struct UnnamedValueEncoder: SingleValueEncodingContainer, UnkeyedEncodingContain
   func encode(_ value: some BinaryInteger & Encodable) throws { try encode(integer: value) }
   func encode(_ value: Int128) throws { try encode(integer: value) }
   func encode(_ value: UInt128) throws { try encode(integer: value) }
-  func encode<T: Encodable>(_ value: T) throws { put(try ValueEncoder.json(value, at: path)) }
+  func encode<T: Encodable>(_ value: T) throws {
+    // An item that encodes as another value has its keys.
+    if !isElement, encoder is ItemEncoder, !ScalarCoding.isOneString(T.self) {
+      return try value.encode(to: encoder)
+    }
+    put(try ValueEncoder.json(value, at: path))
+  }
 
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type

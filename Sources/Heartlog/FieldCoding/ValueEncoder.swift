@@ -66,6 +66,11 @@ class ValueEncoder: Encoder {
 
   func set(_ value: JSONValue, for name: String) { append(.value(value), named: name) }
 
+  /// Sets a member's value, which was encoded from a type.
+  func set<T>(_ value: JSONValue, of type: T.Type, for key: some CodingKey) {
+    set(value, for: key.stringValue)
+  }
+
   func append(_ value: JSONValue) { append(.value(value)) }
 
   /// Returns an encoder for a member's value.

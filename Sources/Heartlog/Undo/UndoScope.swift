@@ -2,6 +2,8 @@
 public enum UndoScope: Hashable, Sendable {
   /// These events, of any device.
   case events([EventID])
+  /// This commit, of any device: the one that ``FavoritesStore/writeReturningCommit(origin:durability:time:_:)`` returned, for example.
+  case commit(ReplicaID, CommitNumber)
   /// The last commits of this device: at least 1. If there are fewer, all of them.
   case lastCommits(Int)
   /// Everything from a moment on: the commits whose time is at or after a time, or a commit (that of an event, for example) and all
@@ -49,6 +51,11 @@ struct UndoSelection {
       var numbers: [ReplicaID: [CommitNumber]] = [:]
       for id in ids { numbers[id.replica, default: []].append(try store.commit(of: id)) }
       self.init(.several(numbers.mapValues { $0.sorted() }), events: Set(ids))
+    case .scope(.commit(let replica, let number)):
+      guard number.rawValue >= 1, let head = store.read({ $0.head(of: replica) }), number <= head else {
+        throw HeartlogError(.notFound, "the log has no commit \(number) of \(replica)")
+      }
+      self.init(.several([replica: [number]]))
     case .scope(.lastCommits(let count)):
       guard count >= 1 else { throw HeartlogError(.invalid, "an undo takes back at least one commit") }
       let head = own.commit.rawValue

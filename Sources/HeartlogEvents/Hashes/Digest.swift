@@ -1,5 +1,5 @@
-/// 32 bytes of SHA-256.
-public struct Digest: Hashable, Sendable, CustomStringConvertible {
+/// 32 bytes of SHA-256. CryptoKit has a `Digest` of its own, beside which this name is unambiguous.
+public struct HeartlogDigest: Hashable, Sendable, CustomStringConvertible {
   /// The size of a digest in bytes.
   package static let byteCount = 32
   // Four words in memory order, so that a digest is stored inline.
@@ -17,7 +17,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Copies 32 bytes; any other count is a programming error.
-  public init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { Digest($0) } }
+  public init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { HeartlogDigest($0) } }
 
   /// Reads 64 hexadecimal digits; nil for any other text.
   public init?(_ text: some StringProtocol) {
@@ -33,7 +33,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     try Swift.withUnsafeBytes(of: words, body)
   }
 
-  public static func == (a: Digest, b: Digest) -> Bool { a.words == b.words }
+  public static func == (a: HeartlogDigest, b: HeartlogDigest) -> Bool { a.words == b.words }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
@@ -45,4 +45,6 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// SHA-256 of a salt and an event's content.
-package typealias EventHash = Digest
+package typealias EventHash = HeartlogDigest
+
+package typealias Digest = HeartlogDigest

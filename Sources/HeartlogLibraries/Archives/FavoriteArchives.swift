@@ -77,8 +77,11 @@ public struct FavoriteArchives: Sendable {
   ///   identifier (over 4,096 bytes, control characters) or cannot be written.
   public func addFavoriteArchive(_ archive: Archive, since date: Date? = nil) throws {
     try Self.checkIdentifier(of: archive)
-    guard try favorites.add(archive, since: date) else {
-      throw LibraryError.alreadyFavorite("Archive is already in Favorite Archives.")
+    try favorites.library.store.write {
+      guard !favorites.contains(archive.id) else {
+        throw LibraryError.alreadyFavorite("Archive is already in Favorite Archives.")
+      }
+      try favorites.add(archive, since: date)
     }
   }
 

@@ -55,9 +55,10 @@ public struct FavoriteTracks: Sendable {
     }
     try library.store.write {
       let positions = positions()
-      guard try favorites.add(track, since: date) else {
+      guard !favorites.contains(track.id) else {
         throw LibraryError.alreadyFavorite("Track is already in the playlist \(Self.name).")
       }
+      try favorites.add(track, since: date)
       // A key that it still has from before a removal on another device is not valid here.
       try setKey(nil, of: track)
       guard let last = positions.last?.key, let item = library.item(track.id.favoriteID),

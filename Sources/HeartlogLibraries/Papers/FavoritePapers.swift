@@ -73,7 +73,7 @@ public struct FavoritePapers: Sendable {
   @discardableResult
   public func setFavorite(_ isFavorite: Bool, for paper: Paper) throws -> Paper {
     try favorites.library.store.write {
-      if isFavorite { try favorites.add(paper) } else { try favorites.remove(paper) }
+      if isFavorite != favorites.contains(paper.id) { try favorites.toggle(paper) }
       return current(paper)
     }
   }

@@ -18,7 +18,7 @@ public struct PublicKey: Hashable, Sendable, CustomStringConvertible {
   public var bytes: [UInt8] { storage.bytes }
 
   /// SHA-256 of the key: what two people compare.
-  public var fingerprint: Digest { SHA256Hasher.digest(of: bytes) }
+  public var fingerprint: HeartlogDigest { SHA256Hasher.digest(of: bytes) }
 
   /// The replica that writes with this key: the first 16 bytes of the fingerprint. So nobody else can claim its id.
   public var replica: ReplicaID {

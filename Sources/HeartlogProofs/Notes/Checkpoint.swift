@@ -9,10 +9,10 @@ public struct Checkpoint: Hashable, Sendable {
   /// The number of commits; at least 1.
   public let size: UInt64
   /// The root of the tree over these commits.
-  public let root: Digest
+  public let root: HeartlogDigest
 
   /// Creates a checkpoint.
-  public init(vault: VaultID, replica: ReplicaID, size: UInt64, root: Digest) {
+  public init(vault: VaultID, replica: ReplicaID, size: UInt64, root: HeartlogDigest) {
     self.vault = vault
     self.replica = replica
     self.size = size

@@ -6,7 +6,7 @@ public struct HistoryProof: Hashable, Sendable {
   /// The number of first commits.
   public let size: UInt64
   /// The root of the tree over them.
-  public let root: Digest
+  public let root: HeartlogDigest
   /// The checkpoint of these first commits; nil if the proof has only their root, which is compared by whoever knows it.
   public let earlier: WitnessedCheckpoint?
   /// A checkpoint that covers at least as many commits.

@@ -10,7 +10,7 @@ public struct BackupReport: Hashable, Sendable {
   /// The number of events.
   public let events: UInt64
   /// The digest of the state of these commits: see `FavoritesStore.digest`.
-  public let digest: Digest
+  public let digest: HeartlogDigest
   /// The commits that were not in the backup before; 0 unless it was just written.
   public internal(set) var newCommits: UInt64 = 0
   /// The bytes that were written to the backup.

@@ -74,6 +74,8 @@ struct UndoModel {
         let isTaken =
           switch target {
           case .scope(.events(let ids)): ids.contains(id)
+          case .scope(.commit(let writer, let number)):
+            commit.replica == writer && commit.number == number
           case .scope(.lastCommits(let count)): ownCommits.suffix(count).contains { $0.contains(id) }
           case .scope(.since(.milliseconds(let first), let library, let replica)):
             time >= first && library ?? record.event?.library == record.event?.library
