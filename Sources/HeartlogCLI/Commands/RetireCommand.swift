@@ -28,7 +28,9 @@ struct RetireCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
     let devices = store.devices
-    let replica = try Moment.replica(prefix, among: devices.map { ($0.replica, $0.name) })
+    let known = devices.map { ($0.replica, $0.name) }
+    let lost = try store.lostReplicas().filter { replica in !known.contains { $0.0 == replica } }
+    let replica = try Moment.replica(prefix, among: known + lost.map { ($0, "") })
     guard replica != store.replica else {
       throw CommandError(
         .usage, "a store cannot retire its own replica", hint: "Retire it from another device.")
