@@ -60,7 +60,7 @@ extension FavoritesStore {
   public func lastWallTime(of replica: ReplicaID) -> Milliseconds? { log.lastWallTime(of: replica) }
 
   /// Marks a replica as one that will not come back. All devices see the mark: the field `retired` of the item `replica-ID` in the library
-  /// "settings". If the replica does come back, its commits are merged as usual.
+  /// "settings". If the replica does come back, its commits are merged as usual. What this store had lost of it is no fault from then on.
   ///
   /// - Returns: whether the replica was not yet marked.
   /// - Throws: `HeartlogError`; `notFound` if the store has nothing of the replica, `invalid` for the store's own replica, `misuse` inside
@@ -70,18 +70,29 @@ extension FavoritesStore {
     try retireReturningCommit(replica) != nil
   }
 
+  /// The replicas of which this store had commits that it has lost, sorted. They may be no devices any more.
+  package func lostReplicas() throws(HeartlogError) -> [ReplicaID] {
+    try heartlogErrors { try log.lostReplicas() }
+  }
+
   /// Like `retire`, but returns the commit; nil if the replica was already marked.
   package func retireReturningCommit(_ replica: ReplicaID) throws(HeartlogError) -> Commit? {
     try refuseInsideWrite("retire")
-    guard let device = devices.first(where: { $0.replica == replica }) else {
+    let device = devices.first { $0.replica == replica }
+    let hasLost = try lostReplicas().contains(replica)
+    guard device != nil || hasLost else {
       throw HeartlogError(.notFound, "there is no replica \(replica) in this store")
     }
-    guard !device.isOwn else { throw HeartlogError(.invalid, "\(replica) is the store's own replica") }
+    guard device?.isOwn != true else {
+      throw HeartlogError(.invalid, "\(replica) is the store's own replica")
+    }
     let settings = try library("settings")
     return try heartlogErrors {
-      try writeReturningCommit {
+      let commit = try writeReturningCommit {
         try settings.set([Field(name: "retired", value: .bool(true))], of: Self.settingsItem(of: replica))
       }.commit
+      if hasLost { try log.forgetLost(of: replica) }
+      return commit
     }
   }
 }

@@ -91,6 +91,11 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
   /// Whether ``FavoritesStore/repair(at:name:isDryRun:progress:)`` can rebuild the file that the error is about.
   public var isRepairable: Bool { code == .corrupt && StorageError(.corrupt, message, file: file).isMendable }
 
+  /// Whether the error is about a file that a cloud client keeps elsewhere: nothing is lost.
+  package var isNotDownloaded: Bool {
+    code == .corrupt && StorageError(.corrupt, message, file: file).isNotDownloaded
+  }
+
   /// Whether the error is about a damaged segment, which can be mended from another copy.
   package var isOfSegment: Bool {
     code == .corrupt && StorageError(.corrupt, message, file: file).isOfSegment

@@ -10,10 +10,12 @@ extension CommandError {
     case .corrupt:
       exitCode = .badInput
       hint =
-        error.isRepairable
-        ? Self.repairHint
-        : "Run \"heartlog verify\" to find all damage. The sound part can still be read."
-          + (error.isOfSegment ? " \(Self.mendHint)" : "")
+        error.isNotDownloaded
+        ? Self.downloadHint
+        : error.isRepairable
+          ? Self.repairHint
+          : "Run \"heartlog verify\" to find all damage. The sound part can still be read."
+            + (error.isOfSegment ? " \(Self.mendHint)" : "")
     case .newerFormat:
       exitCode = .badInput
       hint = "Install a newer version of Heartlog."
@@ -54,6 +56,8 @@ extension CommandError {
     }
     self.init(exitCode, error.message, at: Self.location(error), hint: hint)
   }
+
+  static let downloadHint = "Let the cloud client download the folder, and try again."
 
   static let repairHint = "\"heartlog repair\" rebuilds that file and keeps the damaged one beside it."
 

@@ -67,6 +67,11 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
     return file.hasSuffix("/store") || file.hasSuffix("/\(StreamEnd.name)")
   }
 
+  /// Whether the error concerns a file that a cloud client keeps elsewhere.
+  package var isNotDownloaded: Bool {
+    code == .corrupt && file?.hasSuffix(StoreDirectory.placeholderEnding) == true
+  }
+
   /// Whether the error concerns a segment, which can be mended from another copy.
   package var isOfSegment: Bool {
     guard code == .corrupt, let name = file?.split(separator: "/").last else { return false }

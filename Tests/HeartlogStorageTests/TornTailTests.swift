@@ -96,7 +96,9 @@ struct TornTailTests {
       let again = try store.read()
       #expect(again.findings.isEmpty)
       #expect(again.commits.filter { $0.replica == tail.replica }.prefix(whole) == tail.commits[..<whole])
-      #expect(try store.verify().allSatisfy { $0.finding == nil })
+      #expect(
+        try store.verify().compactMap { $0.finding?.verdict } == (whole < 5 ? [.lost] : []),
+        "it is remembered")
     }
   }
 

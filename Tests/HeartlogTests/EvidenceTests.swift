@@ -59,7 +59,8 @@ struct EvidenceTests {
     try store.close()
     #expect(try test.files.entries(of: folder).allSatisfy { $0.hasSuffix(".snapshot.lost") })
     #expect(try test.open().findings.isEmpty, "it is told once")
-    #expect(try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).isSound)
+    let remembered = try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil)
+    #expect(remembered.streams.compactMap(\.finding).map(\.error.commits) == [finding.error.commits])
   }
 
   @Test("a tail that was cut in front of a snapshot's position is lost, and not an unfinished batch")

@@ -72,6 +72,7 @@ extension FavoritesStore {
     case .lost: return .lostCommits
     case .corrupt: break
     }
+    if finding.error.isNotDownloaded { return .notDownloaded }
     if finding.error.isRepairable { return .damagedEnd }
     return finding.error.file?.hasSuffix("/checkpoint") == true ? .damagedCheckpoint : .damagedSegment
   }
@@ -99,7 +100,8 @@ extension FavoritesStore {
       }
       let signed = (try? log.checkpoint(of: device.replica))?.checkpoint.size
       if device.isOwn {
-        if log.vault?.isEstablished == true, signed ?? 0 < device.head {
+        // A device signs when it syncs.
+        if signed != nil || log.vault?.isEstablished == true, signed ?? 0 < device.head {
           faults.append(
             Fault(.unshippedCommits, "\(device.head - (signed ?? 0)) of \(device.head)", at: place))
         }

@@ -104,6 +104,9 @@ extension CommandContext {
         "the last batch was not finished: \(text). It was never acknowledged; the next write cuts it off and keeps a copy."
     case .lost:
       return "lost: \(text). The rest can be read; other devices may still have what is lost."
+    case .corrupt where finding.error.isNotDownloaded:
+      return
+        "\(text). Everything before it was shown, and nothing is lost; until it is there, nothing can be written. \(CommandError.downloadHint)"
     case .corrupt where finding.error.isRepairable:
       return
         "damaged: \(text). This stream is not shown, and the store is read-only. \(CommandError.repairHint)"
@@ -190,7 +193,7 @@ extension JSONWriter {
 
   mutating func finding(_ finding: Finding) {
     beginObject()
-    member("verdict", finding.verdict.rawValue)
+    member("verdict", finding.error.isNotDownloaded ? "notDownloaded" : finding.verdict.rawValue)
     member("reason", finding.error.message)
     member("replica", finding.replica.description)
     if let file = finding.error.file { member("file", file) }

@@ -242,8 +242,11 @@ struct DevicesCommand: Command {
 
   /// The device that the command line names.
   private func chosen(in store: FavoritesStore) throws -> (replica: ReplicaID, shown: String) {
-    let replica = try Moment.replica(named: subject ?? "", in: store)
-    let name = store.devices.first { $0.replica == replica }?.name ?? ""
+    let devices = store.devices
+    let lost = try store.lostReplicas().filter { replica in !devices.contains { $0.replica == replica } }
+    let replica = try Moment.replica(
+      named: subject ?? "", among: devices.map { ($0.replica, $0.name) } + lost.map { ($0, "") })
+    let name = devices.first { $0.replica == replica }?.name ?? ""
     return (replica, DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(name)"))
   }
 

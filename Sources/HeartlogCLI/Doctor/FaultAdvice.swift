@@ -86,6 +86,13 @@ struct FaultAdvice {
       .problem(
         "the store is on a network file system", "Locks do not work there, so the store is read-only.",
         "Move the store to a local disk, and sync through a folder: \"heartlog sync folder:DIR\".")
+    case .notDownloaded:
+      .damage(
+        "a file of the store is not downloaded",
+        "A cloud client keeps it elsewhere. Nothing is lost; what comes before it can be read, and nothing can be "
+          + "written.",
+        "Let the cloud client download the folder, and move the store to a folder that it leaves alone: devices "
+          + "sync through \"folder:DIR\", not by their stores.")
     case .damagedIdentity:
       .damage(
         "the file that identifies the writer is damaged or missing",
@@ -99,8 +106,9 @@ struct FaultAdvice {
     case .lostCommits:
       .damage(
         "acknowledged commits are missing", "A disk or a copy lost them. Other devices may have them.",
-        "Sync with the other devices. If this is your own stream, the next write continues as a new "
-          + "replica.")
+        "Sync with the other devices, which brings back what they have. If this is your own stream, the next write "
+          + "continues as a new replica. If nobody has them, \"heartlog retire\" their replica: then this ends."
+      )
     case .tornTail:
       .notice(
         "the last batch was not finished",
@@ -171,6 +179,11 @@ struct FaultAdvice {
       .notice(
         "this store has never been synced", "It is the only copy.",
         "\"heartlog sync\" with another store or a folder.")
+    case .noOtherDevice:
+      .notice(
+        "no other device has synced with this store",
+        "The folders and hubs that it synced with have a copy of what it wrote.",
+        "Nothing, if this is the only device. Otherwise sync another one with the same folder or hub.")
     case .heldLock:
       .notice(
         "another process is writing", "Writes wait for it, and fail after ten seconds.",

@@ -26,13 +26,17 @@ extension Moment {
 
   /// The one device with that name, or else the one whose id begins with it.
   static func replica(named text: String, in store: FavoritesStore) throws(CommandError) -> ReplicaID {
-    let devices = store.devices
-    let named = devices.filter { $0.name.utf8.elementsEqual(text.utf8) }
+    try replica(named: text, among: store.devices.map { ($0.replica, $0.name) })
+  }
+
+  static func replica(
+    named text: String, among replicas: [(id: ReplicaID, name: String)]
+  ) throws(CommandError) -> ReplicaID {
+    let named = replicas.filter { !text.isEmpty && $0.name.utf8.elementsEqual(text.utf8) }
     guard named.count <= 1 else {
       throw .usage("several devices are named \(Quoted(text))", hint: "Give the first digits of an id.")
     }
-    if let device = named.first { return device.replica }
-    return try replica(text.lowercased(), among: devices.map { ($0.replica, $0.name) })
+    return try named.first?.id ?? replica(text.lowercased(), among: replicas)
   }
 
   /// The one replica whose id begins with `prefix`.

@@ -17,6 +17,7 @@ package struct Fault: Hashable, Sendable {
     case readOnlyFileSystem
     case networkFileSystem
     // Damage
+    case notDownloaded
     case damagedIdentity
     case damagedSegment
     case lostCommits
@@ -36,6 +37,7 @@ package struct Fault: Hashable, Sendable {
     case unshippedCommits
     case unsignedCommits
     case provisionalVault
+    case noOtherDevice
     // The lock
     case heldLock
     case missingLock

@@ -37,6 +37,7 @@ package struct StoreExamination {
     do { return try StoreIdentity.read(directory) } catch {
       isReadable = false
       switch error.code {
+      case .corrupt where error.isNotDownloaded: note(.notDownloaded, at: error.file ?? directory.path)
       case .corrupt: note(.damagedIdentity, error.reason, at: directory.identityPath)
       case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.identityPath)
       case .readOnly: note(.unreadable, error.reason, at: error.file ?? directory.path)
@@ -133,13 +134,19 @@ package struct StoreExamination {
       note(isNewer ? .newerFormat : .damagedSubscription, error.reason, at: Subscription.path(in: directory))
     }
     if let vault = identity.vault, !vault.isEstablished {
-      note(.provisionalVault, at: directory.identityPath)
+      // A device signs when it syncs.
+      let hasSynced = (try? CheckpointFile.read(of: identity.replica, in: directory)) != nil
+      note(hasSynced ? .noOtherDevice : .provisionalVault, at: directory.identityPath)
     }
   }
 
   /// Reports files by their names.
   private mutating func examineNames(isHeld: Bool) throws {
     guard let files = try? directory.storeFiles() else { return }
+    // A segment is reported with its commits, by whoever reads the streams.
+    report(.notDownloaded) {
+      StoreDirectory.evictedName($0).map { SegmentFile(name: String($0)) == nil } ?? false
+    }
     func report(_ kind: Fault.Kind, where isWanted: (String) -> Bool) {
       let found = files.filter {
         isWanted(String($0[$0.index(after: $0.lastIndex(of: "/") ?? $0.startIndex)...]))

@@ -41,8 +41,9 @@ final class TailRecovery {
   /// - Throws: `corrupt` if a stream is damaged. Nothing is changed then.
   func recover() throws(StorageError) {
     if let corrupt = streamSet.damage {
+      let cause = corrupt.error.isNotDownloaded ? "part of it is missing" : "it is damaged"
       throw StorageError(
-        .corrupt, "the store is read-only because it is damaged: \(corrupt.error.reason)",
+        .corrupt, "the store is read-only because \(cause): \(corrupt.error.reason)",
         file: corrupt.error.file, offset: corrupt.error.offset, commits: corrupt.error.commits)
     }
     let own = streamSet.own
@@ -55,6 +56,7 @@ final class TailRecovery {
     if !isOver, !isResolved {
       isOver = try self.isOver(own, missing: missing.map(\.finding) + streamSet.missingSigned)
     }
+    try remember([finding].compactMap { $0?.verdict == .lost ? $0 : nil } + missing.map(\.finding))
     if !isResolved {
       if try directory.closeToOthers() { tookPermissions = true }
       // The folder may have been copied or restored before it was opened, but not while it is open.
@@ -108,6 +110,17 @@ final class TailRecovery {
     }
     reports += missing.map(\.finding).filter { $0.replica != replica }
     streamSet.snapshots.removeAll { claim in missing.contains { $0.claim.file == claim.file } }
+  }
+
+  /// Writes down what was lost: from here on, neither the page nor a snapshot tells.
+  private func remember(_ losses: [Finding]) throws(StorageError) {
+    guard !losses.isEmpty else { return }
+    let known = try LostCommits.read(directory)
+    var list = known
+    for loss in losses {
+      if let commits = loss.error.commits { list.add(commits, of: loss.replica) }
+    }
+    if list != known { try list.write(in: directory, options) }
   }
 
   /// Ensures that data appended to a stream's tail will be read. Switches away from a segment whose commits another process has sealed and

@@ -51,6 +51,7 @@ package struct Salvage {
   ///   - target: The log of the other store, which has nothing yet.
   package init(of path: String, on fileSystem: any FileSystem, to target: CommitLog) throws(StorageError) {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    try directory.checkIsDownloaded()
     self.directory = directory
     self.target = target
     do { subscription = try Subscription.read(directory) } catch {

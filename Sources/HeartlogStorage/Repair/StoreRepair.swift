@@ -30,6 +30,7 @@ package struct StoreRepair {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     // `StoreLock` creates a missing lock file, which must not happen in a folder that is not a store.
     do { _ = try StoreIdentity.read(directory) } catch { guard error.isMendable else { throw error } }
+    try directory.checkIsDownloaded()
     let lock = try StoreLock(directory, options)
     if !isDryRun {
       guard lock.hasPage else { throw StorageError(.readOnly, LogAccess.networkReason, file: path) }

@@ -14,6 +14,7 @@ extension CommitLog {
   ) throws(StorageError) {
     try StoreIdentity.checkName(name)
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
+    try directory.refuseEvicted()
     let isOnNetwork = try onFiles { () throws(FileError) in
       try fileSystem.createParents(of: path)
       return try fileSystem.isOnNetwork(directory.parent)

@@ -65,6 +65,69 @@ package struct StoreDirectory: Sendable {
     var segments: [SegmentFile] = []
     /// Whether the file `ended` exists, which records the end of a forked stream.
     var hasEnd = false
+    /// The segments that a cloud client has replaced by placeholders, in order. Nearly always empty.
+    var evicted: [SegmentFile] = []
+  }
+
+  /// The ending of the names of placeholders: `.NAME.icloud` stands for a file NAME that is not downloaded.
+  static let placeholderEnding = ".icloud"
+
+  /// The path of the placeholder for the file or folder at a path.
+  static func placeholder(for path: String) -> String {
+    "\(PathParts.parent(of: path))/.\(PathParts.name(of: PathParts.withoutSlashes(path)))\(placeholderEnding)"
+  }
+
+  /// The name of the file that a placeholder stands for; nil for any other name.
+  static func evictedName(_ name: String) -> Substring? {
+    guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(placeholderEnding) else { return nil }
+    return name.dropFirst().dropLast(placeholderEnding.count)
+  }
+
+  /// The error for a file that is not downloaded.
+  ///
+  /// - Parameters:
+  ///   - placeholder: The path of its placeholder.
+  ///   - commits: The first commits that are not here; nil if the file has none.
+  static func notDownloaded(
+    _ placeholder: String, commits: ClosedRange<CommitNumber>? = nil
+  ) -> StorageError {
+    let contents = commits.map { " with the commits from \($0.lowerBound) on" } ?? " of the store"
+    return StorageError(
+      .corrupt, "a cloud client has left a placeholder for the file\(contents), which is not downloaded",
+      file: placeholder, commits: commits)
+  }
+
+  /// Throws if the store, or the file that identifies it, is a placeholder.
+  func refuseEvicted() throws(StorageError) {
+    for placeholder in [path, identityPath].map(Self.placeholder)
+    where (try? fileSystem.info(placeholder)) != nil {
+      throw Self.notDownloaded(placeholder)
+    }
+  }
+
+  /// Checks that no segment is a placeholder.
+  func checkIsDownloaded() throws(StorageError) {
+    for replica in try replicas() {
+      guard let segment = try listing(of: replica).evicted.first else { continue }
+      throw Self.notDownloaded(
+        Self.placeholder(for: path(of: segment, in: replica)),
+        commits: segment.firstCommit...segment.firstCommit)
+    }
+  }
+
+  /// The placeholder that stands where a stream goes on, or after that; nil if there is none.
+  ///
+  /// - Parameter next: The next commit to be read.
+  func evictedSegment(
+    at next: CommitNumber, of replica: ReplicaID, in listing: StreamListing
+  ) throws(StorageError) -> SegmentFile? {
+    guard !listing.evicted.isEmpty else { return nil }
+    let before = listing.segments.last { $0.firstCommit <= next }
+    // A leftover of sealing may be a placeholder, too.
+    let covered = try before.flatMap { (before) throws(StorageError) in
+      before.state == .sealed ? try lastCommit(of: before, in: replica) : before.firstCommit
+    }
+    return listing.evicted.first { $0.firstCommit > covered ?? CommitNumber(rawValue: 0) }
   }
 
   /// Returns the segments of a stream by name, in order: for each first commit, the file with the highest precedence.
@@ -81,16 +144,23 @@ package struct StoreDirectory: Sendable {
     }
     var segments: [SegmentFile] = []
     var hasEnd = false
+    var evicted: [SegmentFile] = []
     for name in names {
       if name == StreamEnd.name { hasEnd = true }
-      guard let file = SegmentFile(name: name) else { continue }
+      guard let file = SegmentFile(name: name) else {
+        if let file = Self.evictedName(name).flatMap({ SegmentFile(name: String($0)) }) {
+          evicted.append(file)
+        }
+        continue
+      }
       if let last = segments.last, last.firstCommit == file.firstCommit {
         if file.state.precedence > last.state.precedence { segments[segments.count - 1] = file }
       } else {
         segments.append(file)
       }
     }
-    return StreamListing(segments: segments, hasEnd: hasEnd)
+    evicted.removeAll { gone in segments.contains { $0.firstCommit == gone.firstCommit } }
+    return StreamListing(segments: segments, hasEnd: hasEnd, evicted: evicted)
   }
 
   /// Returns the segments that make up a stream, in order, and the leftovers of sealing: segments whose commits are all in the

@@ -54,6 +54,7 @@ package struct StoreIdentity: Equatable, Sendable {
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {
       guard error.isNotFound || error.isNotDirectory else { throw StorageError(error) }
+      try directory.refuseEvicted()
       if error.isNotFound, try isMissing(in: directory) { throw missing(path) }
       throw StorageError(.notAStore, "there is no store at \(directory.path)", file: directory.path)
     }

@@ -52,7 +52,10 @@ extension StoreDirectory {
         }
       case "store", "lock": break
       default:
-        guard name.hasPrefix("store.") else { continue }
+        let evicted = Self.evictedName(name).map {
+          ["store", "lock", "erased", "libraries", "lost"].contains($0)
+        }
+        guard name.hasPrefix("store.") || evicted == true else { continue }
       }
       files.append(entry)
     }

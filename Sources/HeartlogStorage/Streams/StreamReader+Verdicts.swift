@@ -65,6 +65,16 @@ extension StreamReader {
       upTo: segment.firstCommit)
   }
 
+  /// The finding for a segment that is not downloaded. It is gone as soon as the file is there.
+  func finding(of evicted: SegmentFile) -> Finding {
+    let first = min(tail.next, evicted.firstCommit)
+    return Finding(
+      verdict: .corrupt, replica: replica,
+      error: StoreDirectory.notDownloaded(
+        StoreDirectory.placeholder(for: directory.path(of: evicted, in: replica)),
+        commits: first...max(first, evicted.firstCommit)))
+  }
+
   func finding(of damage: Damage) -> Finding {
     let last = damage.lastCommit ?? tail.head ?? damage.firstCommit
     return Finding(

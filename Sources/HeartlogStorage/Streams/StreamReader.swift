@@ -17,6 +17,9 @@ final class StreamReader {
   /// A segment header with one damaged copy. The other copy is used, and reading continues.
   private var damage: Damage?
 
+  /// The segment with the next commits, or later ones, if it is not downloaded.
+  private var evicted: SegmentFile?
+
   struct Damage {
     let path: String
     let offset: UInt64
@@ -87,9 +90,11 @@ final class StreamReader {
   ///
   /// - Parameter page: The lock page as read before this call: it may record more than is found in the stream.
   func next(page: StoreLock.Page = StoreLock.Page()) throws -> Next {
+    evicted = nil
     let found = try step(page)
     if case .end = found { listing = nil }
     if case .end = found, corruption == nil, let damage { return .end(.corrupt(finding(of: damage))) }
+    if case .end = found, corruption == nil, let evicted { return .end(.corrupt(finding(of: evicted))) }
     return found
   }
 
@@ -292,8 +297,9 @@ final class StreamReader {
 
   private func hasLaterSegment() throws -> Bool {
     guard let segment else { return false }
-    let segments = try listing?.segments ?? directory.segments(of: replica)
-    return segments.contains { $0.firstCommit > segment.firstCommit }
+    let listing = try listing ?? directory.listing(of: replica)
+    evicted = try directory.evictedSegment(at: tail.next, of: replica, in: listing)
+    return listing.segments.contains { $0.firstCommit > segment.firstCommit }
   }
 
   /// Returns the segment that contains, or will contain, the next commit; nil at the end of the stream. Sets `corruption` at a gap.
@@ -301,7 +307,9 @@ final class StreamReader {
     var before: [SegmentFile]?
     // A listing made while another process seals may miss both old and new names, so a gap must be seen twice.
     while true {
-      let segments = try directory.segments(of: replica)
+      let listing = try directory.listing(of: replica)
+      let segments = listing.segments
+      evicted = try directory.evictedSegment(at: tail.next, of: replica, in: listing)
       // If this one is a leftover of sealing, its commits are the same. The segment that was just read to its end has no commit.
       if let exact = segments.first(where: { $0.firstCommit == tail.next }), cursor == nil || exact != segment
       {
@@ -324,6 +332,7 @@ final class StreamReader {
         }
         return nil
       }
+      if evicted != nil { return nil }
       if segments == before {
         corruption = gap(before: later)
         return nil

@@ -63,6 +63,8 @@ package enum Verification {
       // The replica's own stream may be missing completely, which only the page tells; for other streams, the snapshots tell.
       var streams = Set(replicas).union([own])
       streams.formUnion(snapshots.flatMap { $0.positions.map(\.replica) })
+      let lost = try LostCommits.read(directory)
+      streams.formUnion(lost.ranges.keys)
       var verified: [ReplicaID: (stream: StreamVerifier, finding: Finding?)] = [:]
       let forks = try Forks(among: replicas, own: own, in: directory)
       for replica in streams.sorted() {
@@ -99,6 +101,12 @@ package enum Verification {
           }
           stream.reader.rest()
           verified[head.replica] = (stream, finding)
+        }
+      }
+      for (replica, found) in verified where found.finding == nil && !found.stream.reader.isEnded {
+        if let commits = lost.missing(of: replica, from: found.stream.reader.tail.next) {
+          verified[replica]?.finding = .missing(
+            commits, of: replica, knownFrom: LostCommits.path(in: directory))
         }
       }
       return verified.sorted { $0.key < $1.key }.compactMap { replica, verified in

@@ -144,6 +144,9 @@ struct DiagnosisTests {
     Plant(.unseenDevice) { try $0.receive(from: TestStore(), at: $0.test.clock.now - 100 * 24 * hour) },
     Plant(.diskFull) { $0.files.freeBytes = 4_096 },
     Plant(.networkFileSystem) { $0.files.isOnNetwork = true },
+    Plant(.notDownloaded) {
+      try $0.test.files.rename("\(Patient.path)/store", to: "\(Patient.path)/.store.icloud")
+    },
     Plant(.damagedIdentity) { try $0.damage("\(Patient.path)/store") },
     Plant(.damagedSegment, and: [.damagedCheckpoint]) { try $0.damage($0.segment) },
     Plant(.lostCommits) { try $0.cutTail() },
@@ -190,7 +193,8 @@ struct DiagnosisTests {
       try patient.put(StreamEnd(commit: 1).encoded(), in: end)
     },
     Plant(.ownStreamEnded) { try $0.put(StreamEnd(commit: 10).encoded(), in: "\($0.stream)/ended") },
-    Plant(.provisionalVault) { _ in },
+    Plant(.provisionalVault) { try $0.test.files.remove("\($0.stream)/checkpoint") },
+    Plant(.noOtherDevice) { _ in },
     Plant(.unshippedCommits) { patient in
       let identity = "\(Patient.path)/store"
       var changed = try StoreIdentity.decode(patient.bytes(of: identity), file: identity)
@@ -225,9 +229,23 @@ struct DiagnosisTests {
     },
   ]
 
-  @Test("a store that is only new is told to be the only copy, and nothing else")
+  @Test("a sound store that never synced is the only copy; one that synced has no other device yet")
   func sound() throws {
-    #expect(try Patient().diagnosis().map(\.kind) == [.provisionalVault])
+    let patient = try Patient()
+    #expect(try patient.diagnosis().map(\.kind) == [.noOtherDevice])
+    try patient.test.files.remove("\(patient.stream)/checkpoint")
+    #expect(try patient.diagnosis().map(\.kind) == [.provisionalVault])
+  }
+
+  @Test(
+    "what was written after the last sync is not at any other place, whether or not another device was met")
+  func unshipped() throws {
+    let patient = try Patient()
+    let store = try patient.test.open()
+    try store.library("papers").add("later")
+    try store.close()
+    let fault = try #require(try patient.diagnosis().first { $0.kind == .unshippedCommits })
+    #expect(fault.detail == "1 of 11")
   }
 
   @Test("each fault is named, and nothing is changed", arguments: plants)
@@ -237,7 +255,9 @@ struct DiagnosisTests {
     let before = try patient.contents()
     let kinds = Set(try patient.diagnosis().map(\.kind))
     #expect(kinds.contains(plant.kind), "\(kinds)")
-    #expect(kinds.subtracting([plant.kind, .provisionalVault]).isSubset(of: plant.others), "\(kinds)")
+    #expect(
+      kinds.subtracting([plant.kind, .provisionalVault, .noOtherDevice]).isSubset(of: plant.others),
+      "\(kinds)")
     #expect(try patient.contents() == before)
   }
 
