@@ -134,7 +134,7 @@ struct ImportTests {
         #"{"line":1,"record":2,"id":"b","refused":"#))
   }
 
-  @Test("a file whose format is not certain changes nothing, and is told what it might be")
+  @Test("a file whose format is not certain changes nothing, and the message lists what it might be")
   func uncertain() throws {
     let device = try Device(isEmpty: true)
     defer { device.remove() }
