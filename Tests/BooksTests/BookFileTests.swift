@@ -218,7 +218,7 @@ struct BookFileTests {
     #expect(
       refusals(report) == [
         "1: playbackSpeed is 3, which must be 0.5 to 2", "2: simulateChapters is a string, not true or false",
-        "3: skipBackwardInterval is -1, which must be 0 or more", "4: \"volume\" is no setting of the app",
+        "3: skipBackwardInterval is -1, which must be 0 or more", "4: \"volume\" is not a setting of the app",
         "5: skipForwardInterval is in the settings twice",
       ])
     let library = try BookLibrary(store)
@@ -264,7 +264,7 @@ struct BookFileTests {
     #expect(
       refusals(report) == [
         "3: duration is -1, which must be 0 or more", "4: isDownloaded is neither true nor false: \"maybe\"",
-        "5: \"3\" is no id of a book, a UUID",
+        "5: \"3\" is not the id of a book, which is a UUID",
       ])
     // So is what the store holds, and an address is that of the audio on every device.
     let stored = try store.stored("books")

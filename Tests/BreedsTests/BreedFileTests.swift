@@ -88,7 +88,7 @@ struct BreedFileTests {
       try store.stored("breeds").map(\.id) == ["https://a/1.jpg", "https://a/4.jpg", "https://a/6.jpg"])
     #expect(
       refusals(report) == [
-        "5: \"no scheme\" is no URL", "6: an image without a url",
+        "5: \"no scheme\" is not a URL", "6: an image without a url",
         "7: \"isFavorite\" is an integer, not true or false",
       ])
     let bytes = try store.library("breeds").exportFile(format: UserDefaultsFormat())
@@ -109,7 +109,7 @@ struct BreedFileTests {
     #expect(
       report.added == 1
         && refusals(report) == [
-          "2: \"nothing\" is no URL", "3: an integer where the URL of an image should be",
+          "2: \"nothing\" is not a URL", "3: an integer where the URL of an image should be",
         ])
     #expect(
       try store.take(

@@ -150,11 +150,12 @@ struct CityFileTests {
       refusals(report) == [
         "4: lat is not a number: \"north\"", "5: lat is 90.5, which must be -90 to 90",
         "6: lon is -181, which must be -180 to 180", "7: an item without an id",
-        "8: \"x7\" is no id of a city, a number", "9: 4 cells, where the first line has 6",
-        "10: 7 cells, where the first line has 6",
+        "8: \"x7\" is not the id of a city, which is a number",
+        "9: the row has 4 cells, but the header has 6",
+        "10: the row has 7 cells, but the header has 6",
         "11: \"yesterday\" is not a date; write one like 2024-03-01, 2024-03-01 12:30 or 2024-03-01T12:30:00Z",
         "12: lat is not a number: \"nan\"", "13: lat is not a number: \"1e999\"",
-        "14: something between a closing quotation mark and the next separator",
+        "14: text after a closing quotation mark; double the quotation marks inside a cell",
         "16: a quotation mark that is never closed",
       ])
     #expect(try store.stored("cities").map(\.id) == ["1", "14", "16"])
@@ -249,7 +250,7 @@ struct CityFileTests {
       <DT><A HREF="geo:38.7,-9.1">Lisboa</A>
       """, BookmarksFormat(), into: "cities")
     #expect(try store.stored("cities").map(\.id) == ["2267057", "5"])
-    #expect(refusals(report) == ["3: \"geo:38.7,-9.1\" is the address of nothing in cities"])
+    #expect(refusals(report) == ["3: \"geo:38.7,-9.1\" is not the address of an item of cities"])
   }
 
   @Test("the real list comes whole, as metadata, and through a table and a map unchanged", .needsRealData)

@@ -109,9 +109,11 @@ struct ImportTests {
     #expect(printed.exitCode == 65 && printed.standard == "cities from csv: 1 added, 31 refused\n")
     let lines = printed.error.split(separator: "\n")
     #expect(lines.count == 22)
-    #expect(lines[19].hasSuffix(":21: \"x20\" is no id of a city, a number"))
-    #expect(lines[20].hasSuffix(":32: 3 cells, where the first line has 2"))
-    #expect(lines[21].hasSuffix(": … and 10 more lines like this: \"…\" is no id of a city, a number"))
+    #expect(lines[19].hasSuffix(":21: \"x20\" is not the id of a city, which is a number"))
+    #expect(lines[20].hasSuffix(":32: the row has 3 cells, but the header has 2"))
+    #expect(
+      lines[21].hasSuffix(": … and 10 more lines like this: \"…\" is not the id of a city, which is a number")
+    )
     let json = device("import", "cities", file, "--json").standard
     #expect(json.split(separator: "\n").count == 32)
   }
@@ -132,7 +134,7 @@ struct ImportTests {
         #"{"line":1,"record":2,"id":"b","refused":"#))
   }
 
-  @Test("a file whose format is not certain changes nothing, and is told what it might be")
+  @Test("a file whose format is not certain changes nothing, and the message lists what it might be")
   func uncertain() throws {
     let device = try Device(isEmpty: true)
     defer { device.remove() }

@@ -120,7 +120,7 @@ struct BookmarkTests {
     let bytes = try store.library("links").exportFile(format: BookmarksFormat())
     #expect(
       try refusals(store.take(bytes, BookmarksFormat(), into: "others")) == [
-        "8: an item of links, not of others"
+        "8: the item belongs to links, not to others"
       ])
   }
 

@@ -63,7 +63,7 @@ struct JSONDocumentTests {
     #expect(sound.elements(of: sound.root).elements.map(\.line) == [2, 4, 6])
     #expect(
       sound.elements(of: sound.root).failure
-        == FileContents.Refusal(line: 7, reason: "something after the end of the JSON text"))
+        == FileContents.Refusal(line: 7, reason: "text after the end of the JSON"))
   }
 
   @Test(

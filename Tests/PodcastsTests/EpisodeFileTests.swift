@@ -108,7 +108,7 @@ struct EpisodeFileTests {
     let episodes = try FavoritesStore.inMemory().favorites(of: Episode.self)
     let report = try episodes.importFile(Array(browser.utf8), format: BookmarksFormat())
     #expect(report.added == 1 && episodes.library.item("a/9")?.value(of: "title") == .string("Nine"))
-    #expect(refusals(report) == ["1: \"https://b/\" is the address of nothing in podcasts"])
+    #expect(refusals(report) == ["1: \"https://b/\" is not the address of an item of podcasts"])
   }
 
   @Test("the title line is that of its descriptor")

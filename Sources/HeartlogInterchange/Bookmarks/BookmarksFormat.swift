@@ -87,7 +87,7 @@ public struct BookmarksFormat: FileFormat {
   {
     if let named = bookmark.attributes[Bookmark.libraryName] {
       guard named == library.name else {
-        throw .invalidItem("an item of \(named), not of \(library.name)")
+        throw .invalidItem("the item belongs to \(named), not to \(library.name)")
       }
       var item = FileItem(id: bookmark.attributes[Bookmark.idName] ?? "")
       item.favoritedDate =
@@ -110,12 +110,12 @@ public struct BookmarksFormat: FileFormat {
     if address.hasPrefix(scheme) {
       let parts = address.dropFirst(scheme.count).split(separator: "/", maxSplits: 1)
       guard parts.count == 2, parts[0] == library.name, let id = parts[1].percentDecoded else {
-        throw .invalidItem("\(address.quoted) is nothing of \(library.name)")
+        throw .invalidItem("\(address.quoted) does not belong to \(library.name)")
       }
       return FileItem(id: id)
     }
     guard let item = try library.item(at: address, title: title) else {
-      throw .invalidItem("\(address.quoted) is the address of nothing in \(library.name)")
+      throw .invalidItem("\(address.quoted) is not the address of an item of \(library.name)")
     }
     return item
   }
@@ -145,7 +145,9 @@ public struct BookmarksFormat: FileFormat {
       """.utf8)
     for item in items {
       try item.checkWritable()
-      guard item.isFavorite else { throw .invalidItem("\(item.id): no favorite, as every bookmark is") }
+      guard item.isFavorite else {
+        throw .invalidItem("\(item.id): the item is not a favorite, and bookmarks hold only favorites")
+      }
       Self.append(item, of: library, to: &output)
     }
     output += "    </DL><p>\n</DL><p>\n".utf8

@@ -85,7 +85,7 @@ public struct CSVFormat: FileFormat {
   ) throws(LibraryError) -> (item: FileItem, folders: [String]) {
     let columns = table.columns
     guard cells.count == columns.count else {
-      throw .invalidItem("\(cells.count) cells, where the first line has \(columns.count)")
+      throw .invalidItem("the row has \(cells.count) cells, but the header has \(columns.count)")
     }
     var item = FileItem(id: try table.id(of: cells, in: library))
     var folders: [String] = []

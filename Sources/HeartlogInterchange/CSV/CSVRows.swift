@@ -116,7 +116,8 @@ struct CSVRows {
       guard offset < bytes.count, bytes[offset] == Self.quote else {
         countLines(of: content)
         guard offset >= bytes.count || isAtEndOfCell else {
-          return .failure(MalformedError("something between a closing quotation mark and the next separator"))
+          return .failure(
+            MalformedError("text after a closing quotation mark; double the quotation marks inside a cell"))
         }
         return text(content[...]).map { Cell(text: $0, isQuoted: true) }
       }

@@ -53,7 +53,7 @@ public struct GeoJSONFormat: FileFormat {
     default:
       throw .invalidAnswer(
         type.map { "GeoJSON of the type \($0.quoted), neither FeatureCollection nor Feature" }
-          ?? failure?.reason ?? "JSON without a type, which no GeoJSON is")
+          ?? failure?.reason ?? "the JSON has no type, as GeoJSON has")
     }
     contents.take(features, of: document) { (feature) throws(LibraryError) in
       try library.checked(try Self.item(feature))
@@ -131,7 +131,7 @@ public struct GeoJSONFormat: FileFormat {
       json.value(lat)
       json.endArray()
       json.endObject()
-    default: throw .invalidItem("\(item.id): a place without the two numbers that tell it")
+    default: throw .invalidItem("\(item.id): the place needs a latitude and a longitude")
     }
     json.name("properties")
     json.beginObject()

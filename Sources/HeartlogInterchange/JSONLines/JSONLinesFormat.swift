@@ -35,25 +35,25 @@ public struct JSONLinesFormat: FileFormat {
   private static func item(_ line: ArraySlice<UInt8>, of library: String) throws(LibraryError) -> FileItem {
     do throws(MalformedError) {
       let json = try JSONValue.parse(Array(line), depthMax: depthMax)
-      guard json.object != nil else { throw MalformedError("a line that is \(json.kind), no JSON object") }
-      guard let id = json["id"]?.string else { throw MalformedError("an item without \"id\"") }
+      guard json.object != nil else { throw MalformedError("the line is \(json.kind), not a JSON object") }
+      guard let id = json["id"]?.string else { throw MalformedError("the item has no \"id\"") }
       if let unknown = json.object?.first(where: { !members.contains($0.name) }) {
         throw MalformedError(
           "the member \(unknown.name.quoted) is none of the format jsonl; try the format json")
       }
       if let named = json["library"]?.string, named != library {
-        throw MalformedError("an item of \(named), not of \(library)")
+        throw MalformedError("the item belongs to \(named), not to \(library)")
       }
       var item = FileItem(id: id)
       switch json["isFavorite"] {
       case nil, .null, .bool(true): break
       case .bool(false): item.isFavorite = false
-      default: throw MalformedError("\"isFavorite\" is no bool")
+      default: throw MalformedError("\"isFavorite\" is not true or false")
       }
       switch json["favoritedDate"] {
       case nil, .null: break
       case .string(let text): item.favoritedDate = try RFC3339.parse(text)
-      default: throw MalformedError("\"favoritedDate\" is no time")
+      default: throw MalformedError("\"favoritedDate\" is not a time")
       }
       switch json["fields"] {
       case nil, .null: break
@@ -61,7 +61,7 @@ public struct JSONLinesFormat: FileFormat {
         for member in members {
           item.fields.append(try Field(member))
         }
-      default: throw MalformedError("\"fields\" is no object")
+      default: throw MalformedError("\"fields\" is not an object")
       }
       return item
     } catch {

@@ -38,12 +38,12 @@ public struct UserDefaultsFormat: FileFormat {
     let document = JSONDocument(bytes)
     if let records = library.appRecords { return try records.read(document) }
     guard document.isArray(document.root) else {
-      throw .invalidAnswer("what an app keeps is a list, and this is none")
+      throw .invalidAnswer("the file is not a JSON list")
     }
     let outline = JSONOutline(Array(bytes.prefix(1 << 20)))
     if outline == .emptyArray { return FileContents() }
     guard let records = records({ $0.matches(outline) }) else {
-      throw .invalidAnswer("a list that none of the apps keeps")
+      throw .invalidAnswer("the list has no form that an app writes")
     }
     return try records.read(document)
   }
@@ -53,7 +53,7 @@ public struct UserDefaultsFormat: FileFormat {
     if let records = library.appRecords { return try records.write(items) }
     guard let first = items.first else { return jsonLines([]) }
     guard let records = records({ $0.matches(first) }) else {
-      throw .invalidItem("the items of \(library.name) are none that an app keeps")
+      throw .invalidItem("the items of \(library.name) have no form that an app writes")
     }
     return try records.write(items)
   }

@@ -67,7 +67,7 @@ public struct ArchiveJSONFormat: FileFormat {
       }
       list = found
     }
-    guard document.isArray(list) else { throw .invalidAnswer("an answer whose items are no list") }
+    guard document.isArray(list) else { throw .invalidAnswer("the items of the answer are not a list") }
     let (elements, failure) = document.elements(of: list)
     if let failure { contents.refuse(line: failure.line, failure.reason) }
     return elements

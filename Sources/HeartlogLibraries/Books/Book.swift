@@ -96,7 +96,7 @@ public struct Book: FavoriteItem, Hashable {
     func url(_ text: String, _ key: CodingKeys) throws -> URL {
       if let url = Self.url(text) { return url }
       throw DecodingError.dataCorruptedError(
-        forKey: key, in: container, debugDescription: "\(text.quoted) is no URL")
+        forKey: key, in: container, debugDescription: "\(text.quoted) is not a URL")
     }
     func urlIfPresent(_ key: CodingKeys) throws -> URL? {
       try container.decodeIfPresent(String.self, forKey: key).map { try url($0, key) }

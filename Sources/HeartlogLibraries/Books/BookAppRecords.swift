@@ -49,7 +49,7 @@ struct BookRecordList: AppRecordList {
 
   func record(_ item: FileItem) throws(LibraryError) -> [UInt8] {
     guard let id = UUID(uuidString: item.id) else {
-      throw .invalidItem("\(item.id): no UUID, as the app's books have")
+      throw .invalidItem("\(item.id): the id is not a UUID, as those of the app are")
     }
     guard let date = item.favoritedDate, item.isFavorite else {
       throw .invalidItem("\(item.id): a book that is not in the library")
@@ -107,7 +107,7 @@ struct SettingsRecords: AppRecords {
 
   /// Reads the settings. Each is accepted or refused separately; a missing one is not set.
   func read(_ document: JSONDocument) throws(LibraryError) -> FileContents {
-    guard document.isObject(document.root) else { throw .invalidAnswer("settings that are no object") }
+    guard document.isObject(document.root) else { throw .invalidAnswer("the settings are not a JSON object") }
     var contents = FileContents()
     let (members, failure) = document.members(of: document.root)
     if let failure { contents.refuse(line: failure.line, failure.reason) }
@@ -145,7 +145,7 @@ struct SettingsRecords: AppRecords {
         do throws(LibraryError) {
           let value = try document.value(node)
           guard let known = settings.first(where: { $0.name == member.name }) else {
-            throw .invalidItem("\(member.name.quoted) is no setting of the app")
+            throw .invalidItem("\(member.name.quoted) is not a setting of the app")
           }
           try known.check(json: value)
           guard playback[known.name] == nil else {

@@ -33,7 +33,7 @@ private struct BooksDescriptor: LibraryDescriptor {
 
   func id(_ text: String) throws(LibraryError) -> String {
     guard let uuid = UUID(uuidString: text) else {
-      throw .invalidItem("\(text.quoted) is no id of a book, a UUID")
+      throw .invalidItem("\(text.quoted) is not the id of a book, which is a UUID")
     }
     return uuid.favoriteID
   }

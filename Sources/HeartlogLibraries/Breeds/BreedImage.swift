@@ -76,7 +76,7 @@ private struct RecordURL: Decodable {
       }
     guard let url = absoluteURL(text) else {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "\(text.quoted) is no URL"))
+        .init(codingPath: decoder.codingPath, debugDescription: "\(text.quoted) is not a URL"))
     }
     self.url = url
   }

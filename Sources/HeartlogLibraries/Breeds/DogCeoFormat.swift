@@ -20,7 +20,7 @@ public struct DogCeoFormat: FileFormat {
     let document = JSONDocument(bytes)
     let (members, failure) = document.members(of: document.root)
     guard let message = members.first(where: { $0.name == "message" })?.value else {
-      throw .invalidAnswer(failure?.reason ?? "an answer without a message, which dog.ceo always has")
+      throw .invalidAnswer(failure?.reason ?? "the answer has no message, as answers of dog.ceo have")
     }
     if let status = members.first(where: { $0.name == "status" })?.value,
       try document.value(status).string != "success"

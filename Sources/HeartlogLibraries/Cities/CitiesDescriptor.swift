@@ -26,7 +26,9 @@ private struct CitiesDescriptor: LibraryDescriptor {
   var appRecords: (any AppRecords)? { CatalogRecords() }
 
   func id(_ text: String) throws(LibraryError) -> String {
-    guard let number = Int(text) else { throw .invalidItem("\(text.quoted) is no id of a city, a number") }
+    guard let number = Int(text) else {
+      throw .invalidItem("\(text.quoted) is not the id of a city, which is a number")
+    }
     return number.favoriteID
   }
 

@@ -33,7 +33,7 @@ extension AppRecordList {
     var contents = FileContents()
     let (elements, failure) = document.records()
     guard document.isArray(document.root) || document.isObject(document.root) && elements.count > 1 else {
-      throw .invalidAnswer("the records of an app are a JSON list, and this is none")
+      throw .invalidAnswer("the file is not a JSON list")
     }
     if let failure { contents.refuse(line: failure.line, failure.reason) }
     contents.take(elements, of: document) { (record) throws(LibraryError) in

@@ -224,6 +224,6 @@ func absoluteURL(_ text: String) -> URL? {
 ///
 /// - Throws: `invalidItem` if the text is no URL.
 func checkedURL(_ text: String) throws(LibraryError) -> String {
-  guard let url = absoluteURL(text) else { throw .invalidItem("\(text.quoted) is no URL") }
+  guard let url = absoluteURL(text) else { throw .invalidItem("\(text.quoted) is not a URL") }
   return url.favoriteID
 }

@@ -62,7 +62,7 @@ public struct LibraryField: Hashable, Sendable {
     switch (kind, value) {
     case (_, .null), (_, .unknown), (.text, .string), (.bool, .bool): break
     case (.url, .string(let text)):
-      guard URL(string: text) != nil else { throw .invalidItem("\(name) is no URL: \(text.quoted)") }
+      guard URL(string: text) != nil else { throw .invalidItem("\(name) is not a URL: \(text.quoted)") }
     case (.number(let range), .int64), (.number(let range), .double):
       guard range.contains(value.number ?? .nan) else {
         throw .invalidItem("\(name) is \(value.jsonValue.jsonText), \(Self.bounds(of: range))")
@@ -70,7 +70,7 @@ public struct LibraryField: Hashable, Sendable {
     case (.texts, .string): break
     case (.texts, .json(let list)):
       guard let elements = list.value.array, elements.allSatisfy({ $0.string != nil }) else {
-        throw .invalidItem("\(name) is no list of texts")
+        throw .invalidItem("\(name) is not a list of texts")
       }
     default: throw .invalidItem("\(name) is \(value.jsonValue.kind), not \(kind.noun)")
     }

@@ -142,7 +142,7 @@ public struct JSONDocument: Sendable {
     guard node.range.lowerBound == root.range.lowerBound else { return nil }
     cursor.parser.skipWhitespace()
     return cursor.parser.offset < bytes.count
-      ? cursor.failure("something after the end of the JSON text") : nil
+      ? cursor.failure("text after the end of the JSON") : nil
   }
 }
 
