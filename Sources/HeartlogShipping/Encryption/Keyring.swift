@@ -59,6 +59,7 @@ struct Keyring {
   private static let admissionsFolder = "admissions"
   private static let codeName = "recovery"
   private static let shownName = "shown"
+  private static let voidName = "void"
   private static let unshownName = "unshown"
   private static let agreementName = "agreement"
 
@@ -156,6 +157,7 @@ struct Keyring {
   func noteShown(_ root: PublicKey) throws(HeartlogError) {
     guard try store.keyFile(Self.shownName) != root.bytes else { return }
     try store.replaceKeyFile(Self.shownName, with: root.bytes)
+    try keep([])
   }
 
   /// Why the code that was shown here last is not the good one; nil if it is, or if none was.
@@ -262,13 +264,19 @@ struct Keyring {
   /// Keeps objects in the store, and whom the vault removed.
   func keep(_ new: [Object]) throws(HeartlogError) {
     for object in new { try store.replaceKeyFile(Self.fileName(of: object), with: object.bytes) }
-    if vault == store.vault?.id { try store.revoke(revoked) }
+    guard vault == store.vault?.id else { return }
+    try store.revoke(revoked)
+    let void = Array((try voidCode ?? "").utf8)
+    if try store.keyFile(Self.voidName) ?? [] != void { try store.replaceKeyFile(Self.voidName, with: void) }
   }
 
   // MARK: - Standing
 
   /// The removed replicas, and the last commit of each that counts.
   var revoked: [ReplicaID: UInt64] { state.removed.mapValues { $0.removal.size } }
+
+  /// Whether the device was removed and has the present code: it comes back as a new one.
+  var comesBack: Bool { ownRemoval != nil && code.map { $0.key.publicKey == state.root?.publicKey } ?? false }
 
   /// The removal of this device; nil if it was not removed.
   var ownRemoval: KeyState.Removed? { state.removed[key.publicKey.replica] }
@@ -284,7 +292,7 @@ struct Keyring {
     if let removed = ownRemoval {
       return .isOut(
         "this device was removed after commit \(removed.removal.size) of its stream: to come back as a new device that brings what is here, "
-          + "run \"heartlog merge\" into a new store, and join that one")
+          + "enter the present recovery code with \"heartlog keys join -\", and sync")
     }
     let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
     if let code {
@@ -305,7 +313,8 @@ struct Keyring {
   }
 
   private func readsWithoutCode(_ epoch: KeyEpoch) -> Bool {
-    epoch.isMember(key.publicKey) || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
+    epoch.isMember(key.publicKey)
+      || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
   }
 
   /// The epoch under which this device writes; nil if there is none.
@@ -337,12 +346,12 @@ struct Keyring {
   mutating func settle(at time: Milliseconds) throws(HeartlogError) {
     if case .joins(let epoch, let code) = standing {
       try admit(try announcement(in: epoch.vault), to: epoch, by: code.key)
-      try noteShown(code.key.publicKey)
     }
     guard var current else { return }
-    if code != nil {
+    if let code {
+      if code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
       try Self.keep(nil, in: store)
-      code = nil
+      self.code = nil
     }
     if state.isExposed, state.members.values.map(\.replica).min() == key.publicKey.replica {
       current = try makeEpoch(at: time)

@@ -33,6 +33,12 @@ extension ObjectSyncPass {
       // Whoever is out should know it from now on.
       try ring.keep(new)
     }
+    if let removed = ring.ownRemoval, ring.comesBack, !options.isDryRun {
+      // What counts no more goes on as a stream of its own, and this device as another one.
+      try store.endStream(store.replica, after: CommitNumber(rawValue: removed.removal.size))
+      _ = try store.prepareToShip()
+      ring = try Keyring(of: keys)
+    }
     if case .isOut(let reason) = ring.standing {
       throw HeartlogError(.noKey, "\(objects.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
     }

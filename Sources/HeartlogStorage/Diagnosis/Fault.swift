@@ -36,6 +36,10 @@ package struct Fault: Hashable, Sendable {
     case unshippedCommits
     case unsignedCommits
     case provisionalVault
+    // The keys of an encrypted vault
+    case notAMember
+    case voidRecoveryCode
+    case damagedVaultKeys
     // The lock
     case heldLock
     case missingLock
