@@ -416,13 +416,22 @@ struct KeyRotationTests {
     #expect(!new.devices.contains(stolen.replica) && new.revoked[stolen.replica] != nil)
     // Nothing comes by any other way: a dialogue asks nobody for keys, but takes nothing of a removed device.
     let before = try phone.streamHead(of: stolen.replica)?.commit
-    _ = try StoreCarrier(stolen).sync(phone, options: SyncOptions())
+    let refused = devices.refusal { _ = try StoreCarrier(stolen).sync(phone, options: SyncOptions()) }
+    #expect(refused?.code == .noKey && refused?.message.contains("removed") == true)
     #expect(try !devices.has("forged-0", phone) && phone.streamHead(of: stolen.replica)?.commit == before)
     // The printed code is good.
     let late = try devices.store("late")
     try devices.join(late, newCode)
     try devices.sync(late)
     #expect(try devices.has("after", late) && devices.has("desk-1", late) && !devices.has("forged-0", late))
+    // With it the device comes back as a new one, and brings what it has.
+    let replica = stolen.replica
+    try devices.join(stolen, newCode)
+    try devices.sync(stolen)
+    #expect(stolen.replica != replica)
+    try devices.settle([desk, phone, late, stolen])
+    #expect(try devices.has("forged-0", desk) && devices.has("later", stolen))
+    #expect(Set([desk, phone, late, stolen].map(\.digest)).count == 1)
   }
 
   @Test("a device without the code removes nobody and makes no code")
@@ -630,6 +639,27 @@ struct KeyRotationTests {
     try devices.sync(late)
     try devices.settle(stores + [late])
     #expect(try devices.has("late-0", stores[0]) && devices.epochCount() == 2)
+  }
+
+  @Test("a device that joined before a rotation was put is in, unless a removed device admitted it")
+  func joinedMeanwhile() throws {
+    let devices = try Devices(.memory)
+    let stores = try devices.vault("desk", "thief")
+    let late = try devices.store("late", writing: 1)
+    try devices.join(late)
+    try devices.newCode(stores[0], without: stores[1])
+    try devices.sync(late)
+    let friend = try devices.store("friend")
+    var ring = try Keyring(of: stores[1])
+    let epoch = try ring.admit(try Keyring(of: friend).announcement(in: try #require(stores[1].vaultID)))
+    for object in ring.objects where object.name.hasPrefix("\(epoch.id.objectName)-") {
+      try devices.place.replace(object.name, with: object.bytes)
+    }
+    try devices.sync(stores[0])
+    try devices.sync(late)
+    try devices.settle([stores[0], late])
+    #expect(try devices.has("late-0", stores[0]))
+    #expect(try VaultKeys(of: stores[0]).members == [stores[0], late].map(\.replica).sorted())
   }
 
   @Test("nothing that a stranger puts in a plain folder makes a vault encrypted, and no event does")

@@ -175,8 +175,8 @@ struct FaultAdvice {
       )
     case .voidRecoveryCode:
       .problem(
-        "the recovery code that was shown here is void",
-        "Two were made at once, or another device made a newer one. Whoever has only this one can read nothing new.",
+        "the recovery code that was printed here is void",
+        "Two were made at once. Whoever has only this one can read nothing new.",
         "Find the good one, and enter it with \"heartlog keys join -\", or make another one with it.")
     case .damagedVaultKeys:
       .damage(

@@ -153,21 +153,21 @@ struct Keyring {
     try store.replaceKeyFile(unshownName, with: Array((code?.text ?? "").utf8))
   }
 
-  /// Remembers whose code was shown or entered here last: a person has it.
+  /// Remembers whose code was printed or entered here last: a person has it.
   func noteShown(_ root: PublicKey) throws(HeartlogError) {
     guard try store.keyFile(Self.shownName) != root.bytes else { return }
     try store.replaceKeyFile(Self.shownName, with: root.bytes)
     try keep([])
   }
 
-  /// Why the code that was shown here last is not the good one; nil if it is, or if none was.
+  /// Why the code that was printed here last never was the good one; nil if it was, or if none was printed.
   var voidCode: String? {
     get throws(HeartlogError) {
-      guard let shown = try store.keyFile(Self.shownName), let root = state.root,
-        shown != root.publicKey.bytes, let anchor = state.anchors.last
+      guard let shown = try store.keyFile(Self.shownName),
+        state.lost.contains(where: { $0.root.publicKey.bytes == shown }), let anchor = state.anchors.last
       else { return nil }
       return
-        "the recovery code that was shown or entered here is void: the one that replica \(anchor.origin) showed is good"
+        "the recovery code that was printed here is void: the one that replica \(anchor.origin) printed at the same time is good"
     }
   }
 
@@ -193,9 +193,13 @@ struct Keyring {
 
   /// Takes the objects of a carrier that belong to the vault, or to the one of the code with which the device will join.
   ///
-  /// - Parameter other: the vault that a member named; nil to stay in this one, or to follow the code.
+  /// - Parameters:
+  ///   - other: the vault that a member named; nil to stay in this one, or to follow the code.
+  ///   - listed: the names of all objects that the carrier has.
   /// - Returns: Those that were new, for `keep`.
-  mutating func take(_ found: [Object], of other: VaultID? = nil) -> [Object] {
+  mutating func take(
+    _ found: [Object], of other: VaultID? = nil, listed: Set<String>? = nil
+  ) -> [Object] {
     let known = state.members
     let generation = state.anchors.count
     let new = found.filter { !has($0.name) }
@@ -207,12 +211,29 @@ struct Keyring {
       vault = leading.vault
     }
     recompute()
+    if let listed { leftOut += joinedMeanwhile(without: listed) }
     if generation > 0, state.anchors.count > generation {
       leftOut += known.values.filter {
         state.members[$0.publicKey] == nil && state.removed[$0.replica] == nil
       }
     }
     return drop(new)
+  }
+
+  /// Who has joined while nobody could know of the roots that this device made: the code before them was good.
+  private func joinedMeanwhile(without listed: Set<String>) -> [Member] {
+    let own = epochs.values.filter { epoch in
+      epoch.number > 1 && epoch.isOfRoot && epoch.origin == key.publicKey.replica
+        && !listed.contains(epoch.id.objectName)
+    }
+    guard !own.isEmpty, let vault else { return [] }
+    let before = KeyState(
+      of: vault,
+      epochs: epochs.values.filter { epoch in
+        !own.contains { $0.id == epoch.id } && state.removed[epoch.maker.replica] == nil
+      },
+      admissions: admissions.values.filter { state.removed[$0.admitter.replica] == nil })
+    return before.members.values.filter { state.members[$0.publicKey] == nil }
   }
 
   /// Whether an object of this name is kept.

@@ -22,7 +22,7 @@ extension ObjectSyncPass {
       try VaultKeys.encrypt(keys, at: options.clock())
     }
     var ring = try Keyring(of: keys)
-    let new = ring.take(try found(listing, in: ring))
+    let new = ring.take(try found(listing, in: ring), listed: Set(listing.keys))
     guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
       throw HeartlogError(
         .noKey, "\(objects.description) is encrypted with the keys of another vault than those of this device"
@@ -47,7 +47,9 @@ extension ObjectSyncPass {
 
   /// Who removed this device, when, and how many of its events count no more.
   private func whatIsHereOnly(_ ring: Keyring) throws(HeartlogError) -> String {
-    guard let removed = ring.ownRemoval, let head = try head(of: store.replica) else { return "" }
+    guard let removed = ring.ownRemoval else { return "" }
+    if !options.isDryRun { _ = try store.prepareToShip() }
+    guard let head = try head(of: store.replica) else { return "" }
     var (position, count) = (removed.removal.size, UInt64(0))
     while let run = try store.streamRun(of: store.replica, after: position, upTo: head.commit) {
       count += run.eventCount ?? UInt64(run.commitCount)
