@@ -662,6 +662,28 @@ struct KeyRotationTests {
     #expect(try VaultKeys(of: stores[0]).members == [stores[0], late].map(\.replica).sorted())
   }
 
+  @Test("an admission that counts for nothing keeps nobody out", arguments: ObjectPlace.Kind.allCases)
+  func squatting(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone", "thief")
+    try devices.newCode(stores[0], without: stores[2])
+    try devices.settle([stores[0], stores[1]])
+    // The thief has the epoch, and not its key. It puts what it signed where the admission of a new device will be.
+    let ring = try Keyring(of: stores[0])
+    let epoch = try #require(ring.current)
+    let key = try #require(try stores[2].deviceKey)
+    let late = try devices.store("late", writing: 1)
+    let member = try Keyring(of: late).announcement(in: epoch.vault)
+    var random = SystemRandomNumberGenerator()
+    let admission = try Admission(
+      of: member, to: epoch, key: try #require(ring.keys[epoch.id]), by: key, using: &random)
+    try devices.place.objects.put(admission.objectName, admission.bytes)
+    try devices.join(late)
+    try devices.sync(late)
+    try devices.settle([stores[0], stores[1], late])
+    #expect(try devices.has("late-0", stores[1]) && devices.has("desk-1", late))
+  }
+
   @Test("nothing that a stranger puts in a plain folder makes a vault encrypted, and no event does")
   func madeUp() throws {
     let devices = try Devices()

@@ -180,8 +180,9 @@ struct Keyring {
       + admissions.values.filter(counts).sorted { $0.objectName < $1.objectName }.map { .admission($0) }
   }
 
-  private func counts(_ admission: Admission) -> Bool {
-    admission.vault == vault && state.holders[admission.epoch]?.contains(admission.member.replica) == true
+  /// Whether an admission says something of the vault.
+  func counts(_ admission: Admission) -> Bool {
+    admission.vault == vault && state.counts(admission)
   }
 
   private mutating func add(_ object: Object) {
@@ -239,6 +240,14 @@ struct Keyring {
   /// Whether an object of this name is kept.
   func has(_ name: String) -> Bool {
     admissions[name] != nil || FolderPlace.epoch(name).map { epochs[$0] != nil } ?? false
+  }
+
+  /// Whether this very object is kept.
+  func isSame(_ object: Object) -> Bool {
+    switch object {
+    case .epoch(let epoch): epochs[epoch.id] != nil
+    case .admission(let admission): admissions[admission.objectName] == admission
+    }
   }
 
   private mutating func recompute() {

@@ -22,7 +22,16 @@ extension ObjectSyncPass {
       try VaultKeys.encrypt(keys, at: options.clock())
     }
     var ring = try Keyring(of: keys)
-    let new = ring.take(try found(listing, in: ring), listed: Set(listing.keys))
+    let shown = try found(listing, in: ring)
+    let new = ring.take(shown, listed: Set(listing.keys))
+    // What counts for nothing must not stand where something should.
+    for object in shown where ring.has(object.name) && !ring.isSame(object) {
+      if case .admission(let other) = object, ring.counts(other) {
+        memory.checked.insert(object.name)
+      } else {
+        damaged.insert(object.name)
+      }
+    }
     guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
       throw HeartlogError(
         .noKey, "\(objects.description) is encrypted with the keys of another vault than those of this device"
@@ -83,8 +92,15 @@ extension ObjectSyncPass {
     for object in missing {
       if damaged.contains(object.name) { try delete(object.name) }
       do throws(HeartlogError) { try put(object.name, object.bytes) } catch {
-        // Another member has admitted the same device meanwhile.
         guard error.code == .exists else { throw error }
+        // Another member has admitted the same device meanwhile, unless what is there counts for nothing.
+        guard case .bytes(let bytes) = try objects.get(object.name, bytesMax: KeyEpoch.bytesMax),
+          case .admission(let other)? = try? Keyring.Object(bytes), ring.counts(other)
+        else {
+          try delete(object.name)
+          try put(object.name, object.bytes)
+          continue
+        }
       }
       memory.checked.insert(object.name)
     }
@@ -103,7 +119,7 @@ extension ObjectSyncPass {
         report.received.bytes += UInt64(bytes.count)
         if let object = try? Keyring.Object(bytes), object.name == name {
           found.append(object)
-          if ring.has(name) { memory.checked.insert(name) }
+          if ring.isSame(object) { memory.checked.insert(name) }
         } else {
           damaged.insert(name)
         }
