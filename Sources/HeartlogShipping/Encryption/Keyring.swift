@@ -31,6 +31,9 @@ struct Keyring {
       }
     }
 
+    /// What two devices know it by: the first 16 bytes of SHA-256 of it.
+    var id: EpochID { EpochID(of: bytes) }
+
     var bytes: [UInt8] {
       switch self {
       case .epoch(let epoch): epoch.bytes
