@@ -48,6 +48,7 @@ extension CommandError {
     case .notAdmitted: exitCode = .no
     case .noKey:
       exitCode = .no
+      guard !error.message.contains("heartlog keys") else { break }
       hint =
         "\"heartlog keys join -\" takes the recovery code; \"heartlog keys pair PEER\" gets the keys from a device that can be reached."
     case .locked:

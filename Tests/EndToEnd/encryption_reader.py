@@ -116,48 +116,47 @@ class Epoch:
         check(data.take(8) == b"\x89HLKEY\r\n", "not an epoch")
         check(data.take(1) == b"\1", "an epoch of another version")
         self.id, self.vault = sha(object)[:16], data.take(16)
-        self.number, self.commitment, self.ephemeral = data.varint(NUMBER_MAX), data.take(32), data.take(32)
+        self.generation, self.number = data.varint(NUMBER_MAX), data.varint(NUMBER_MAX)
+        self.commitment, self.ephemeral = data.take(32), data.take(32)
         self.previous = dict(before := data.many(16, lambda: (data.take(16), data.take(48))))
-        self.recovery = Member(data, self.vault)
+        self.root = Member(data, self.vault)
         self.devices = data.many(1024, lambda: Member(data, self.vault))
-        revocations = data.many(4096, lambda: (data.take(16), size := data.varint(NUMBER_MAX), data.take(32) if size else b""))
-        self.revoked = {replica: size for replica, size, _ in revocations}
-        self.revoked_roots = {replica: root for replica, _, root in revocations}
-        self.maker, twice = data.take(32), data.take(1)[0]
-        message = labelled("heartlog epoch 1", object[:data.at])
-        verify(self.maker, data.take(64), message, "an epoch that its maker did not sign")
-        if twice:
-            verify(self.recovery.public, data.take(64), message, "an epoch that the recovery code did not sign")
-        check(data.at == len(object), "bytes behind an epoch")
-        check(self.number > 0 and twice < 2, "a number that is none")
+        removals = data.many(4096, lambda: (data.take(16), size := data.varint(NUMBER_MAX), data.take(32) if size else b""))
+        self.removed = {replica: size for replica, size, _ in removals}
+        self.origin, self.time, self.maker = data.take(16), data.varint(NUMBER_MAX), data.take(32)
+        verify(self.maker, data.take(64), labelled("heartlog epoch 1", object[:data.at]), "an epoch that its maker did not sign")
+        check(data.at == len(object), "bytes after an epoch")
 
-        self.members = {member.public: member for member in [self.recovery, *self.devices]}
-        self.by_recovery = bool(twice) or self.maker == self.recovery.public
+        self.members = {member.public: member for member in [self.root, *self.devices]}
+        self.of_root = self.maker not in {device.public for device in self.devices}
         check(rises([key for key, _ in before]) and rises([device.public for device in self.devices]) and
-              rises([replica for replica, _, _ in revocations]), "a list that is not in its order")
+              rises([replica for replica, _, _ in removals]), "a list that is not in its order")
         check(self.devices and len(self.members) == len(self.devices) + 1, "no device, or a member twice")
         check(len({member.agreement for member in self.members.values()}) == len(self.members), "an agreement key twice")
-        check(self.maker in self.members, "a maker that is no member")
-        check(not (twice and self.maker == self.recovery.public), "an epoch that its maker signed twice")
-        check((self.number == 1) == (not before), "a number that does not fit the epochs before")
-        check(self.number > 1 or self.by_recovery, "a first epoch that the recovery code did not sign")
-        check(not any(member.replica in self.revoked for member in self.members.values()), "a member that is revoked")
+        check(self.number > 0 and (self.number == 1) == (not before), "a number that does not fit the epochs before")
+        if self.number == 1:
+            check(self.generation == 0 and self.maker == self.root.public and self.vault == vault_of(self.maker), "no first epoch")
+        elif self.of_root:
+            check(self.generation > 0 and self.maker != self.root.public, "a maker that is neither a member nor a root before")
+        else:
+            check(not removals, "a member that removes others")
+        check(not any(member.replica in self.removed for member in self.members.values()), "a member that is removed")
+
+    def key_for(self, identity, admission=None):
+        """The key, as one of the members reads it."""
+        member = admission.member if admission else self.members.get(identity.public)
+        check(member and member.agreement == identity.agreement_public, "not a member")
+        ephemeral = admission.ephemeral if admission else self.ephemeral
+        try:
+            shared = identity.agreement.exchange(X25519PublicKey.from_public_bytes(ephemeral))
+        except ValueError:
+            raise Refused("an ephemeral key that shares no secret") from None
+        wrapping = derive(shared, ephemeral + member.agreement, "heartlog wrap 1", self.vault + self.commitment + member.public)
+        return self.checked(decrypt(wrapping, NO_NONCE, member.wrapped, None, "a key that does not decrypt"))
 
     def checked(self, key):
         check(derive(key, b"", "heartlog commitment 1", self.vault) == self.commitment, "another key than all members have")
         return key
-
-    def key_for(self, identity):
-        """The key, as one of the members reads it."""
-        member = self.members.get(identity.public)
-        check(member and member.agreement == identity.agreement_public, "not a member")
-        try:
-            shared = identity.agreement.exchange(X25519PublicKey.from_public_bytes(self.ephemeral))
-        except ValueError:
-            raise Refused("an ephemeral key that shares no secret") from None
-        wrapping = derive(shared, self.ephemeral + member.agreement, "heartlog wrap 1",
-                          self.vault + self.commitment + member.public)
-        return self.checked(decrypt(wrapping, NO_NONCE, member.wrapped, None, "a key that does not decrypt"))
 
     def key_of(self, previous, key):
         """The key of an epoch before, with this one's."""
@@ -165,45 +164,82 @@ class Epoch:
         wrapping = derive(key, previous.id, "heartlog previous 1", self.vault)
         return previous.checked(decrypt(wrapping, NO_NONCE, self.previous[previous.id], None, "a key that does not decrypt"))
 
-    def follows(self, previous):
-        """The rules of "Epochs in a row"."""
-        devices, codes = {device.public for device in self.devices}, {epoch.recovery.public for epoch in previous}
-        revoked_before = {replica for epoch in previous for replica in epoch.revoked}
-        return bool(previous) and (
-            {epoch.id for epoch in previous} == set(self.previous)
-            and all(epoch.vault == self.vault and self.maker in epoch.members for epoch in previous)
-            and self.number == max(epoch.number for epoch in previous) + 1
-            and all(key in devices or sha(key)[:16] in self.revoked
-                    for key in set.intersection(*({device.public for device in epoch.devices} for epoch in previous)))
-            and all(self.revoked.get(replica, NUMBER_MAX + 1) <= size
-                    for epoch in previous for replica, size in epoch.revoked.items())
-            and (codes == {self.recovery.public} or self.by_recovery)
-            and not ((len(codes) > 1 or set(self.revoked) - revoked_before) and self.recovery.public in codes))
+
+class Admission:
+    def __init__(self, object):
+        data = Bytes(object)
+        check(data.take(9) == b"\x89HLADM\r\n\1", "not an admission")
+        self.vault, self.epoch, self.ephemeral, self.commitment = (data.take(n) for n in (16, 16, 32, 32))
+        self.member, self.admitter = Member(data, self.vault), data.take(32)
+        verify(self.admitter, data.take(64), labelled("heartlog admission 1", object[:data.at]), "an admission that nobody signed")
+        check(data.at == len(object), "bytes after an admission")
 
 
-def trusted(found, code):
-    """The epochs that the code made or signed, what they name, and what follows."""
-    result, waiting = {}, [epoch for epoch in found.values() if epoch.by_recovery and epoch.recovery.public == code]
-    while waiting:
-        epoch = waiting.pop()
-        if epoch.id not in result:
-            result[epoch.id] = epoch
-            waiting += [found[id] for id in epoch.previous if id in found]
-    for epoch in sorted(found.values(), key=lambda epoch: epoch.number):
-        if epoch.id not in result and set(epoch.previous) <= set(result):
-            if epoch.follows([result[id] for id in epoch.previous]):
-                result[epoch.id] = epoch
-    return result
+def vault_of(root):
+    return b"enc1" + sha(labelled("heartlog vault 1", root))[:12]
+
+
+class State:
+    """"The state of the keys": a function of the set of objects."""
+
+    def __init__(self, vault, epochs, admissions):
+        found = {}
+        for epoch in sorted(epochs, key=lambda epoch: (epoch.number, epoch.id)):
+            if epoch.vault == vault and all(id in found for id in epoch.previous) and \
+                    epoch.number == 1 + max((found[id].number for id in epoch.previous), default=0):
+                found[epoch.id] = epoch
+        self.anchors, self.lost, self.trusted, self.removed, self.members, self.holders = [], [], {}, {}, {}, {}
+        while candidates := sorted((epoch for epoch in found.values() if epoch.generation == len(self.anchors) and (
+                epoch.of_root and epoch.maker == self.anchors[-1].root.public if self.anchors else epoch.number == 1)),
+                key=lambda epoch: epoch.id):
+            self.anchors.append(candidates[0])
+            self.lost += candidates[1:]
+        for epoch in self.anchors + self.lost:
+            for replica, size in epoch.removed.items():
+                self.removed[replica] = min(size, self.removed.get(replica, size))
+            waiting = [epoch]
+            while waiting:
+                self.trusted[(epoch := waiting.pop()).id] = epoch
+                waiting += [found[id] for id in epoch.previous if id not in self.trusted]
+        check(self.anchors, "no first epoch of the vault")
+        self.root, generation = self.anchors[-1].root, [self.anchors[-1]]
+        self.add(self.anchors[-1].id, self.anchors[-1].devices)
+        count = -1
+        while count != (count := len(self.members) + len(generation) + sum(map(len, self.holders.values()))):
+            for epoch in found.values():
+                if (epoch not in generation and epoch.generation == len(self.anchors) - 1 and epoch.root.public == self.root.public
+                        and not epoch.of_root and epoch.maker in self.members and all(id in self.trusted for id in epoch.previous)):
+                    generation.append(epoch)
+                    self.trusted[epoch.id] = epoch
+                    self.add(epoch.id, epoch.devices)
+            for admission in admissions:
+                epoch = self.trusted.get(admission.epoch)
+                if (epoch and admission.vault == vault and admission.commitment == epoch.commitment
+                        and (admission.admitter in self.members or admission.admitter == self.root.public)):
+                    self.holders.setdefault(epoch.id, set()).add(admission.member.replica)
+                    if epoch in generation:
+                        self.add(epoch.id, [admission.member])
+        self.current = min(generation, key=lambda epoch: (-epoch.number, epoch.id))
+
+    def add(self, epoch, devices):
+        self.holders.setdefault(epoch, set()).update(device.replica for device in devices)
+        self.members.update({device.public: device for device in devices if device.replica not in self.removed})
+
+
+def objects_of(found):
+    """The sound epochs and admissions among objects."""
+    epochs = [Epoch(object) for object in found if not object.startswith(b"\x89HLADM")]
+    return epochs, [Admission(object) for object in found if object.startswith(b"\x89HLADM")]
 
 
 def keys_with(code, objects):
     """The keys of all epochs that a recovery code leads to, by id, and the epochs."""
-    identity, found = Identity(secret_of(code)), {}
-    for object in objects:
-        epoch = Epoch(object)
-        found[epoch.id] = epoch
-    epochs = trusted(found, identity.public)
-    keys = {epoch.id: epoch.key_for(identity) for epoch in epochs.values() if epoch.recovery.public == identity.public}
+    identity = Identity(secret_of(code))
+    epochs, admissions = objects_of(objects)
+    vault = next((epoch.vault for epoch in epochs if epoch.root.public == identity.public), None)
+    check(vault, "the code opens no vault here")
+    epochs = State(vault, epochs, admissions).trusted
+    keys = {epoch.id: epoch.key_for(identity) for epoch in epochs.values() if epoch.root.public == identity.public}
     for epoch in sorted(epochs.values(), key=lambda epoch: -epoch.number):
         if epoch.id in keys:
             for id in epoch.previous:

@@ -2,7 +2,7 @@
 
 python3 hub_client.py http://HOST:PORT/VAULT SEED LIBRARY [ITEM TITLE], with the recovery code on standard input, joins the vault, checks
 everything there, adds the item, and prints the ids of the library's favorites. SEED is a file with the 32 secret bytes of the device's key.
-It has no log: it continues its stream as the hub has it. It does not write where a rule is broken, epochs compete, or a stream ended.
+It has no log: it continues its stream as the hub has it. It does not write where a rule is broken, or a stream ended.
 """
 import base64, collections, contextlib, copy, http.client, json, os, pathlib, re, sys, time, urllib.parse
 
@@ -15,7 +15,7 @@ import format_reader
 from encryption_reader import NO_NONCE, Refused, check, derive, labelled, sha, verify
 from encryption_writer import seal
 from format_blocks import Block, Secret, read_block
-from format_decoder import ADDED, CHANGED, HAS_FIELDS, Bytes, Commit, Event, Malformed
+from format_decoder import ADDED, HAS_FIELDS, Bytes, Commit, Event, Malformed
 from format_encoder import blob, encoded_block, text, varint
 from format_hashes import Tree, leaf_hash
 from format_segments import Segment
@@ -76,27 +76,18 @@ class Hub:
         return {name: content for name in names if (content := self.object("GET", name)) is not None}
 
 
-def joining_epoch(before, key_before, code, device):
-    """An epoch that has the members of the one before and a device, made by the recovery code; and its key."""
-    key, ephemeral, vault = os.urandom(32), X25519PrivateKey.generate(), before.vault
-    commitment, ephemeral_key = derive(key, b"", "heartlog commitment 1", vault), ephemeral.public_key().public_bytes_raw()
-
-    def member(public, agreement, announcement):
-        shared = ephemeral.exchange(X25519PublicKey.from_public_bytes(agreement))
-        wrapping = derive(shared, ephemeral_key + agreement, "heartlog wrap 1", vault + commitment + public)
-        return public + agreement + announcement + ChaCha20Poly1305(wrapping).encrypt(NO_NONCE, key, None)
-
-    recovery, *devices = [(one.public, one.agreement, one.announcement) for one in [before.recovery, *before.devices]]
-    devices.append((device.public, device.agreement_public, device.sign(labelled("heartlog member 1", vault + device.agreement_public))))
-    data = b"\x89HLKEY\r\n\1" + vault + varint(before.number + 1) + commitment + ephemeral_key + varint(1) + before.id
-    data += ChaCha20Poly1305(derive(key, before.id, "heartlog previous 1", vault)).encrypt(NO_NONCE, key_before, None)
-    data += member(*recovery) + varint(len(devices)) + b"".join(member(*one) for one in sorted(devices)) + varint(len(before.revoked))
-    data += b"".join(replica + varint(size) + before.revoked_roots[replica] for replica, size in sorted(before.revoked.items()))
-    data += code.public + b"\0"
-    object = data + code.sign(labelled("heartlog epoch 1", data))
-    epoch = encryption.Epoch(object)
-    assert epoch.follows([before]) and epoch.key_for(device) == key, "an epoch that breaks the rules"
-    return object, epoch, key
+def admission_of(device, epoch, key, code):
+    """The admission of a device to an epoch, signed by the recovery code."""
+    ephemeral, vault = X25519PrivateKey.generate(), epoch.vault
+    ephemeral_key = ephemeral.public_key().public_bytes_raw()
+    shared = ephemeral.exchange(X25519PublicKey.from_public_bytes(device.agreement_public))
+    wrapping = derive(shared, ephemeral_key + device.agreement_public, "heartlog wrap 1", vault + epoch.commitment + device.public)
+    data = b"\x89HLADM\r\n\1" + vault + epoch.id + ephemeral_key + epoch.commitment + device.public + device.agreement_public
+    data += device.sign(labelled("heartlog member 1", vault + device.agreement_public))
+    data += ChaCha20Poly1305(wrapping).encrypt(NO_NONCE, key, None) + code.public
+    object = data + code.sign(labelled("heartlog admission 1", data))
+    assert epoch.key_for(device, encryption.Admission(object)) == key, "an admission that breaks the rules"
+    return object
 
 
 def framed(file, magic, most=1):
@@ -201,14 +192,12 @@ class Stream:
             self.segments.append(Segment(pathlib.Path(name), first=size + 1, sequence=new[0].sequence, blocks=[block], commits=new))
         return True
 
-    def finish(self, replica, epoch):
-        """Checks what must hold from commit to commit. Returns the commits, without those that an epoch revokes."""
+    def finish(self, replica, keys):
+        """Checks what must hold from commit to commit. Returns the commits, without those of a removed device that count no more."""
         checked = format_reader.Stream(replica.hex(), self.segments, [])
         format_reader.check_stream(checked)
-        size = epoch.revoked.get(replica, len(self.trees))
         check(not checked.problems, f"{replica.hex()}: {checked.problems}")
-        counts = not 0 < size < len(self.trees) or self.trees[size].root == epoch.revoked_roots[replica]
-        self.commits = checked.commits[:size] if counts else []
+        self.commits = checked.commits[:keys.removed.get(replica, len(self.trees))]
         return self.commits
 
 
@@ -224,19 +213,20 @@ class Client:
         objects = self.hub.objects()
         self.read_epochs({name: objects.pop(name) for name in list(objects) if name.startswith("keys/")})
         self.read_streams(objects)
-        if self.device.public not in self.head.members:
-            object, self.head, key = joining_epoch(self.head, self.keys[self.head.id], self.code, self.device)
-            self.epochs[self.head.id], self.keys[self.head.id] = self.head, key
-            self.hub.admit(self.head.members)
-            self.hub.object("PUT", f"keys/{self.head.id.hex()}", object)
+        if self.device.replica not in self.state.holders[self.head.id]:
+            object = admission_of(self.device, self.head, self.keys[self.head.id], self.code)
+            self.hub.object("PUT", f"keys/{self.head.id.hex()}-{self.device.replica.hex()}", object)
 
     def read_epochs(self, objects):
-        """Finds the epoch to write under, and the keys of all that it follows."""
-        check(all(name == f"keys/{sha(object)[:16].hex()}" for name, object in objects.items()), "another epoch than its name says")
+        """Finds the epoch to write under, and the keys of all that are trusted."""
+        epochs, admissions = encryption.objects_of(objects.values())
+        names = {f"keys/{epoch.id.hex()}" for epoch in epochs}
+        names |= {f"keys/{one.epoch.hex()}-{one.member.replica.hex()}" for one in admissions}
+        check(names == set(objects), "another object than its name says")
         self.keys, self.epochs = encryption.keys_with(self.code_text, objects.values())
-        heads = [epoch for id, epoch in self.epochs.items() if not any(id in other.previous for other in self.epochs.values())]
-        check(len(heads) == 1 and heads[0].recovery.public == self.code.public, f"{len(heads)} epochs to write under, or a void code")
-        self.head = heads[0]
+        self.state = encryption.State(next(iter(self.epochs.values())).vault, epochs, admissions)
+        self.head = self.state.current
+        check(self.state.root.public == self.code.public, "a void code")
 
     def read_streams(self, objects):
         """Takes all runs. Of the files in `held` something is not proven, or does not follow what is here."""
@@ -258,19 +248,17 @@ class Client:
             trees = self.streams[file.stream].trees if file.stream in self.streams else []
             check(size >= len(trees) or trees[size].root == root, f"{file.name}: its owner signed another history")
             self.held += [file.name] if size >= len(trees) else []
-        self.commits = [commit for replica, stream in self.streams.items() for commit in stream.finish(replica, self.head)]
+        self.commits = [commit for replica, stream in self.streams.items() for commit in stream.finish(replica, self.state)]
 
     def favorites(self, library):
         return {id: item for (name, id), item in state(self.commits).items() if name == library and item.is_favorite}
 
     def add(self, library, item, title):
-        """Puts a commit that adds an item and records the epochs that no log has. The next sync reads it like all others."""
+        """Puts a commit that adds an item. The next sync reads it like all others."""
         check(not self.held, "objects that are missing, perhaps of the own stream")
-        own, items, wall = self.streams[self.device.replica], state(self.commits), int(time.time() * 1000)
+        own, wall = self.streams[self.device.replica], int(time.time() * 1000)
         in_force = dict(head for commit in own.commits for head in commit.heads)
-        events = [Event(CHANGED | HAS_FIELDS, "heartlog.vault", f"epoch-{id.hex()}", fields=[("number", 3, epoch.number)])
-                  for id, epoch in self.epochs.items() if ("heartlog.vault", f"epoch-{id.hex()}") not in items]
-        events.append(Event(ADDED | HAS_FIELDS, library, item, fields=[("title", 5, title)]))
+        events = [Event(ADDED | HAS_FIELDS, library, item, fields=[("title", 5, title)])]
         stamp = max([wall << 16, *(commit.stamp + 1 for commit in self.commits)])
         heads = [(replica, len(stream.commits)) for replica, stream in sorted(self.streams.items(), key=lambda one: one[0])
                  if stream is not own and len(stream.commits) > in_force.get(replica, 0)]

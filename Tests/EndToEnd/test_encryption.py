@@ -43,6 +43,7 @@ class Sample:
         file = vectors("epochs")
         self.vault, self.code, self.void_code = H(file["vault"]), file["recoveryCode"], file["voidRecoveryCode"]
         self.devices, self.epochs = file["devices"], file["epochs"]
+        self.admissions = [H(data) for data in file["admissions"]]
         self.objects = vectors("objects")
 
     def content(self, vector):
@@ -70,7 +71,7 @@ class Vectors(TestCase):
         labels = {vector["what"] for vector in vectors("derivations")}
         self.assertEqual(len(labels), 6)
         self.assertEqual(set(re.findall(r"`(heartlog [a-z]+ 1)`", page)),
-                         labels | {"heartlog member 1", "heartlog epoch 1", "heartlog recovery 1"})
+                         labels | {f"heartlog {what} 1" for what in ("member", "epoch", "admission", "vault", "recovery")})
 
     def test_recovery_codes(self):
         file = vectors("recovery-codes")
@@ -97,9 +98,24 @@ class Vectors(TestCase):
                 else:
                     self.refused(lambda: epoch.key_for(identity), "not a member")
         self.assertEqual([len(epoch.devices) for epoch in made], [2, 3, 2])
-        self.assertEqual([replica.hex() for replica in made[2].revoked], [sample.devices[1]["replica"]])
-        self.assertTrue(made[1].follows([made[0]]) and made[2].follows([made[1]]))
-        self.assertFalse(made[2].follows([made[0]]) or made[1].follows([made[2]]) or made[0].follows([]))
+        self.assertEqual([replica.hex() for replica in made[2].removed], [sample.devices[1]["replica"]])
+        replicas = [H(device["replica"]) for device in sample.devices]
+        state = reader.State(sample.vault, made, [])
+        self.assertEqual((state.current, set(state.removed)), (made[2], {replicas[1]}))
+        self.assertEqual({member.replica for member in state.members.values()}, {replicas[0], replicas[2]})
+        self.assertEqual(reader.State(sample.vault, [made[0], made[2]], []).current, made[0])
+
+    def test_admissions(self):
+        sample = Sample()
+        epochs = [reader.Epoch(H(epoch["object"])) for epoch in sample.epochs]
+        admissions = [reader.Admission(data) for data in sample.admissions]
+        late = reader.Identity(H(sample.devices[2]["seed"]))
+        for admission, epoch, vector in zip(admissions, epochs, sample.epochs):
+            self.assertEqual(epoch.key_for(late, admission).hex(), vector["key"])
+        state = reader.State(sample.vault, epochs[:1], admissions)
+        self.assertEqual({member.replica.hex() for member in state.members.values()}, {d["replica"] for d in sample.devices})
+        # Whoever was removed admits nobody, and the void code does not either.
+        self.assertEqual(len(reader.State(sample.vault, epochs, admissions).members), 2)
 
     def test_objects_are_made_of_their_contents(self):
         sample = Sample()
@@ -152,15 +168,14 @@ class Recovery(TestCase):
     def test_a_code_of_another_vault_opens_nothing(self):
         sample = Sample()
         other = vectors("recovery-codes")["codes"][0]["text"]
-        self.assertEqual(reader.keys_with(other, [H(epoch["object"]) for epoch in sample.epochs]), ({}, {}))
+        self.refused(lambda: reader.keys_with(other, [H(epoch["object"]) for epoch in sample.epochs]), "opens no vault")
         answer = self.run_reader(self.folder(sample), "0000-0000")
         self.assertEqual(answer.stderr, "encryption_reader: not the 56 characters of a recovery code\n")
 
-    def test_an_epoch_that_is_withheld_hides_only_what_needs_it(self):
+    def test_an_epoch_counts_only_with_all_before_it(self):
         sample = Sample()
         objects = [H(epoch["object"]) for epoch in sample.epochs]
-        keys, _ = reader.keys_with(sample.code, [objects[0], objects[2]])
-        self.assertEqual([id.hex() for id in keys], [sample.epochs[2]["id"]])
+        self.assertEqual(reader.keys_with(sample.code, [objects[0], objects[2]])[0], {})
 
 
 @NEEDS_CRYPTOGRAPHY

@@ -37,12 +37,11 @@ class ThreeWaysTests(SyncTestCase):
     def found_vault(self):
         """The phone makes the vault at the hub, where the desk gets it; the tablet gets it in the folder of the desk."""
         self.write(random.Random(1), 0)
-        self.sync(self.phone, self.hub.url, "--encrypted")
+        code = self.sync(self.phone, self.hub.url, "--encrypted").out.splitlines()[-1]
         vault = self.expect(0, self.phone("hub", self.hub.url, "--json")).object["vault"]
         self.address = f"{self.hub.url}/{vault}"
-        code = self.expect(0, self.phone("keys", "show")).out.splitlines()[-1]
         for store in (self.desk, self.tablet):
-            self.expect(0, store("keys", "join", code))
+            self.expect(0, store("keys", "join", "-", input=code.encode()))
         self.by_hub()
         self.by_folder()
 

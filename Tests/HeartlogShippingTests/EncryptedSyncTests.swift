@@ -416,13 +416,22 @@ struct KeyRotationTests {
     #expect(!new.devices.contains(stolen.replica) && new.revoked[stolen.replica] != nil)
     // Nothing comes by any other way: a dialogue asks nobody for keys, but takes nothing of a removed device.
     let before = try phone.streamHead(of: stolen.replica)?.commit
-    _ = try StoreCarrier(stolen).sync(phone, options: SyncOptions())
+    let refused = devices.refusal { _ = try StoreCarrier(stolen).sync(phone, options: SyncOptions()) }
+    #expect(refused?.code == .noKey && refused?.message.contains("removed") == true)
     #expect(try !devices.has("forged-0", phone) && phone.streamHead(of: stolen.replica)?.commit == before)
     // The printed code is good.
     let late = try devices.store("late")
     try devices.join(late, newCode)
     try devices.sync(late)
     #expect(try devices.has("after", late) && devices.has("desk-1", late) && !devices.has("forged-0", late))
+    // With it the device comes back as a new one, and brings what it has.
+    let replica = stolen.replica
+    try devices.join(stolen, newCode)
+    try devices.sync(stolen)
+    #expect(stolen.replica != replica)
+    try devices.settle([desk, phone, late, stolen])
+    #expect(try devices.has("forged-0", desk) && devices.has("later", stolen))
+    #expect(Set([desk, phone, late, stolen].map(\.digest)).count == 1)
   }
 
   @Test("a device without the code removes nobody and makes no code")
@@ -571,8 +580,10 @@ struct KeyRotationTests {
     for store in others { try devices.join(store) }
     // All have listed before any of them puts.
     let failures = Mutex(0)
+    let objects = devices.place.objects
     DispatchQueue.concurrentPerform(iterations: count) { index in
-      if (try? devices.place.sync(others[index])) == nil { failures.withLock { $0 += 1 } }
+      let report = try? ObjectCarrier(objects).sync(others[index], options: SyncOptions())
+      if report == nil { failures.withLock { $0 += 1 } }
     }
     #expect(failures.withLock { $0 } == 0)
     let all = [desk] + others
@@ -628,6 +639,49 @@ struct KeyRotationTests {
     try devices.sync(late)
     try devices.settle(stores + [late])
     #expect(try devices.has("late-0", stores[0]) && devices.epochCount() == 2)
+  }
+
+  @Test("a device that joined before a rotation was put is in, unless a removed device admitted it")
+  func joinedMeanwhile() throws {
+    let devices = try Devices(.memory)
+    let stores = try devices.vault("desk", "thief")
+    let late = try devices.store("late", writing: 1)
+    try devices.join(late)
+    try devices.newCode(stores[0], without: stores[1])
+    try devices.sync(late)
+    let friend = try devices.store("friend")
+    var ring = try Keyring(of: stores[1])
+    let epoch = try ring.admit(try Keyring(of: friend).announcement(in: try #require(stores[1].vaultID)))
+    for object in ring.objects where object.name.hasPrefix("\(epoch.id.objectName)-") {
+      try devices.place.replace(object.name, with: object.bytes)
+    }
+    try devices.sync(stores[0])
+    try devices.sync(late)
+    try devices.settle([stores[0], late])
+    #expect(try devices.has("late-0", stores[0]))
+    #expect(try VaultKeys(of: stores[0]).members == [stores[0], late].map(\.replica).sorted())
+  }
+
+  @Test("an admission that counts for nothing keeps nobody out", arguments: ObjectPlace.Kind.allCases)
+  func squatting(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone", "thief")
+    try devices.newCode(stores[0], without: stores[2])
+    try devices.settle([stores[0], stores[1]])
+    // The thief has the epoch, and not its key. It puts what it signed where the admission of a new device will be.
+    let ring = try Keyring(of: stores[0])
+    let epoch = try #require(ring.current)
+    let key = try #require(try stores[2].deviceKey)
+    let late = try devices.store("late", writing: 1)
+    let member = try Keyring(of: late).announcement(in: epoch.vault)
+    var random = SystemRandomNumberGenerator()
+    let admission = try Admission(
+      of: member, to: epoch, key: try #require(ring.keys[epoch.id]), by: key, using: &random)
+    try devices.place.objects.put(admission.objectName, admission.bytes)
+    try devices.join(late)
+    try devices.sync(late)
+    try devices.settle([stores[0], stores[1], late])
+    #expect(try devices.has("late-0", stores[1]) && devices.has("desk-1", late))
   }
 
   @Test("nothing that a stranger puts in a plain folder makes a vault encrypted, and no event does")

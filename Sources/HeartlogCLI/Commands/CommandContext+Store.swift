@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogShipping
 
 extension CommandContext {
   /// The origin of commits that the command line writes.
@@ -34,6 +35,9 @@ extension CommandContext {
     }
     opened.add(store)
     tellDroppedSnapshots()
+    if let void = try VaultKeys.voidCode(of: store) {
+      output.errorLine("\(errorStyle(.failure, "heartlog:")) \(void).")
+    }
     return store
   }
 

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogShipping
 
 /// `heartlog doctor`: names what is wrong with the store, why it matters, and what to do.
 struct DoctorCommand: Command {
@@ -21,8 +22,11 @@ struct DoctorCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
-    let faults = try context.withByteProgress("verifying") { progress in
+    var faults = try context.withByteProgress("verifying") { progress in
       try FavoritesStore.diagnose(at: directory, progress: progress)
+    }
+    if !faults.contains(where: { FaultAdvice.of($0.kind).isDamage || $0.kind == .unreadable }) {
+      faults += try VaultKeys.faults(of: try context.openForReading())
     }
     let found = faults.map { (fault: $0, advice: FaultAdvice.of($0.kind)) }
     // The order of the examination, problems first.

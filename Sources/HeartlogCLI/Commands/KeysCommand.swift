@@ -192,7 +192,6 @@ struct KeysCommand: Command {
     _ keys: borrowing VaultKeys, _ store: FavoritesStore, _ context: CommandContext
   ) throws {
     guard keys.isEncrypted || keys.isJoining else { throw Self.notEncrypted }
-    if let void = try keys.voidCode { context.output.errorLine("heartlog: \(void)") }
     let names = Dictionary(
       store.devices.map { ($0.replica, $0.name) }, uniquingKeysWith: { first, _ in first })
     func shown(_ replica: ReplicaID) -> String {

@@ -175,6 +175,22 @@ struct FaultAdvice {
         "They are not shipped until it has: a restored store has them, or one that lost its key.",
         "Sync with that device. If it will not come back, \"heartlog devices retire\": then the next sync ships them."
       )
+    case .notAMember:
+      .problem(
+        "this device is not a member of its encrypted vault",
+        "Nothing that it writes reaches the other devices, and nothing new arrives.",
+        "\"heartlog keys join -\" takes the present recovery code; \"heartlog keys pair PEER\" gets the keys from another device."
+      )
+    case .voidRecoveryCode:
+      .problem(
+        "the recovery code that was printed here is void",
+        "Two were made at once. Whoever has only this one can read nothing new.",
+        "Find the good one, and enter it with \"heartlog keys join -\", or make another one with it.")
+    case .damagedVaultKeys:
+      .damage(
+        "a key of the vault is damaged", "Nothing can be synced through encrypted places.",
+        "Remove the file, and sync: a member's next sync brings it again. If it is keys/recovery, enter the code again."
+      )
     case .provisionalVault:
       .notice(
         "this store has never been synced", "It is the only copy.",

@@ -12,7 +12,10 @@ package struct EpochID: Hashable, Sendable, Comparable, CustomStringConvertible 
     self.bytes = Array(bytes)
   }
 
-  init(of object: [UInt8]) { bytes = Array(SHA256Hasher.digest(of: object).bytes.prefix(Self.byteCount)) }
+  /// The id of an object.
+  package init(of object: [UInt8]) {
+    bytes = Array(SHA256Hasher.digest(of: object).bytes.prefix(Self.byteCount))
+  }
 
   package static func < (a: EpochID, b: EpochID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
 

@@ -107,15 +107,19 @@ package struct KeyState: Sendable {
         return true
       }
       admissions.removeAll { admission in
-        guard let epoch = trusted[admission.epoch], epoch.body.commitment == admission.commitment,
-          members[admission.admitter] != nil || admission.admitter == root?.publicKey
-        else { return false }
+        guard counts(admission), let epoch = trusted[admission.epoch] else { return false }
         holders[epoch.id, default: []].insert(admission.member.replica)
         if epoch.generation == UInt64(anchors.count - 1), epoch.root == root { add(admission.member) }
         isChanged = true
         return true
       }
     }
+  }
+
+  /// Whether the root or a member signed an admission to an epoch that is trusted.
+  package func counts(_ admission: Admission) -> Bool {
+    trusted[admission.epoch]?.body.commitment == admission.commitment
+      && (members[admission.admitter] != nil || admission.admitter == root?.publicKey)
   }
 
   private mutating func add(_ epoch: KeyEpoch) {

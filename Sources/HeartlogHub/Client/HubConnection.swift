@@ -156,7 +156,8 @@ final class HubConnection: Sendable {
         if vault.isEncrypted { json.member("objects", strings: objects.map { Hexadecimal.text($0) }) }
       }
     }
-    if answer.status == 403, try admitByCode(isOver) { answer = try requestSession(key, isOver) }
+    // The code lets this device in, which then puts its own admission.
+    if answer.status == 403, let code = try recoveryKey() { answer = try requestSession(code, isOver) }
     if answer.status == 403 { throw .notAdmitted(answer, at: self) }
     let session = try session(in: answer)
     state.withLock { $0.session = session }
@@ -175,23 +176,6 @@ final class HubConnection: Sendable {
       throw .noHub("an answer without a session", at: self)
     }
     return session
-  }
-
-  /// Admits this device in the name of a recovery code.
-  ///
-  /// - Returns: Whether the hub admits the code.
-  private func admitByCode(_ isOver: () -> Bool) throws(HeartlogError) -> Bool {
-    guard let code = try recoveryKey() else { return false }
-    let answer = try requestSession(code, isOver)
-    if answer.status == 403 { return false }
-    let session = try session(in: answer)
-    _ = try trying(isOver) { () throws(HTTPFailure) in
-      try transport.send(
-        request(
-          "POST", path("keys"), Self.change(admitting: [key.publicKey]), HubLimits.keysBytesMax, session),
-        isOver: isOver)
-    }.checked(for: "POST keys", at: self)
-    return true
   }
 
   /// Sends a request that is signed with a challenge.

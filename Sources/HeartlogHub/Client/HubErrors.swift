@@ -63,7 +63,7 @@ extension HeartlogError {
       .notAdmitted,
       "the hub \(connection.address.host) does not admit this device to the vault \(connection.vault)\(answer.sentence): on a device "
         + "that is in it, run \"heartlog hub \(connection.address.base) admit \(key)\". To an encrypted vault its recovery code admits, "
-        + "with \"heartlog keys join CODE\" on this device")
+        + "with \"heartlog keys join -\" on this device")
   }
 
   /// The error for a host that speaks HTTP, but not as a hub does.

@@ -31,6 +31,9 @@ struct Keyring {
       }
     }
 
+    /// What two devices know it by: the first 16 bytes of SHA-256 of it.
+    var id: EpochID { EpochID(of: bytes) }
+
     var bytes: [UInt8] {
       switch self {
       case .epoch(let epoch): epoch.bytes
@@ -59,6 +62,7 @@ struct Keyring {
   private static let admissionsFolder = "admissions"
   private static let codeName = "recovery"
   private static let shownName = "shown"
+  private static let voidName = "void"
   private static let unshownName = "unshown"
   private static let agreementName = "agreement"
 
@@ -152,20 +156,21 @@ struct Keyring {
     try store.replaceKeyFile(unshownName, with: Array((code?.text ?? "").utf8))
   }
 
-  /// Remembers whose code was shown or entered here last: a person has it.
+  /// Remembers whose code was printed or entered here last: a person has it.
   func noteShown(_ root: PublicKey) throws(HeartlogError) {
     guard try store.keyFile(Self.shownName) != root.bytes else { return }
     try store.replaceKeyFile(Self.shownName, with: root.bytes)
+    try keep([])
   }
 
-  /// Why the code that was shown here last is not the good one; nil if it is, or if none was.
+  /// Why the code that was printed here last never was the good one; nil if it was, or if none was printed.
   var voidCode: String? {
     get throws(HeartlogError) {
-      guard let shown = try store.keyFile(Self.shownName), let root = state.root,
-        shown != root.publicKey.bytes, let anchor = state.anchors.last
+      guard let shown = try store.keyFile(Self.shownName),
+        state.lost.contains(where: { $0.root.publicKey.bytes == shown }), let anchor = state.anchors.last
       else { return nil }
       return
-        "the recovery code that was shown or entered here is void: the one that replica \(anchor.origin) showed is good"
+        "the recovery code that was printed here is void: the one that replica \(anchor.origin) printed at the same time is good"
     }
   }
 
@@ -178,8 +183,9 @@ struct Keyring {
       + admissions.values.filter(counts).sorted { $0.objectName < $1.objectName }.map { .admission($0) }
   }
 
-  private func counts(_ admission: Admission) -> Bool {
-    admission.vault == vault && state.holders[admission.epoch]?.contains(admission.member.replica) == true
+  /// Whether an admission says something of the vault.
+  func counts(_ admission: Admission) -> Bool {
+    admission.vault == vault && state.counts(admission)
   }
 
   private mutating func add(_ object: Object) {
@@ -191,9 +197,13 @@ struct Keyring {
 
   /// Takes the objects of a carrier that belong to the vault, or to the one of the code with which the device will join.
   ///
-  /// - Parameter other: the vault that a member named; nil to stay in this one, or to follow the code.
+  /// - Parameters:
+  ///   - other: the vault that a member named; nil to stay in this one, or to follow the code.
+  ///   - listed: the names of all objects that the carrier has.
   /// - Returns: Those that were new, for `keep`.
-  mutating func take(_ found: [Object], of other: VaultID? = nil) -> [Object] {
+  mutating func take(
+    _ found: [Object], of other: VaultID? = nil, listed: Set<String>? = nil
+  ) -> [Object] {
     let known = state.members
     let generation = state.anchors.count
     let new = found.filter { !has($0.name) }
@@ -205,6 +215,7 @@ struct Keyring {
       vault = leading.vault
     }
     recompute()
+    if let listed { leftOut += joinedMeanwhile(without: listed) }
     if generation > 0, state.anchors.count > generation {
       leftOut += known.values.filter {
         state.members[$0.publicKey] == nil && state.removed[$0.replica] == nil
@@ -213,9 +224,33 @@ struct Keyring {
     return drop(new)
   }
 
+  /// Who has joined while nobody could know of the roots that this device made: the code before them was good.
+  private func joinedMeanwhile(without listed: Set<String>) -> [Member] {
+    let own = epochs.values.filter { epoch in
+      epoch.number > 1 && epoch.isOfRoot && epoch.origin == key.publicKey.replica
+        && !listed.contains(epoch.id.objectName)
+    }
+    guard !own.isEmpty, let vault else { return [] }
+    let before = KeyState(
+      of: vault,
+      epochs: epochs.values.filter { epoch in
+        !own.contains { $0.id == epoch.id } && state.removed[epoch.maker.replica] == nil
+      },
+      admissions: admissions.values.filter { state.removed[$0.admitter.replica] == nil })
+    return before.members.values.filter { state.members[$0.publicKey] == nil }
+  }
+
   /// Whether an object of this name is kept.
   func has(_ name: String) -> Bool {
     admissions[name] != nil || FolderPlace.epoch(name).map { epochs[$0] != nil } ?? false
+  }
+
+  /// Whether this very object is kept.
+  func isSame(_ object: Object) -> Bool {
+    switch object {
+    case .epoch(let epoch): epochs[epoch.id] != nil
+    case .admission(let admission): admissions[admission.objectName] == admission
+    }
   }
 
   private mutating func recompute() {
@@ -262,13 +297,19 @@ struct Keyring {
   /// Keeps objects in the store, and whom the vault removed.
   func keep(_ new: [Object]) throws(HeartlogError) {
     for object in new { try store.replaceKeyFile(Self.fileName(of: object), with: object.bytes) }
-    if vault == store.vault?.id { try store.revoke(revoked) }
+    guard vault == store.vault?.id else { return }
+    try store.revoke(revoked)
+    let void = Array((try voidCode ?? "").utf8)
+    if try store.keyFile(Self.voidName) ?? [] != void { try store.replaceKeyFile(Self.voidName, with: void) }
   }
 
   // MARK: - Standing
 
   /// The removed replicas, and the last commit of each that counts.
   var revoked: [ReplicaID: UInt64] { state.removed.mapValues { $0.removal.size } }
+
+  /// Whether the device was removed and has the present code: it comes back as a new one.
+  var comesBack: Bool { ownRemoval != nil && code.map { $0.key.publicKey == state.root?.publicKey } ?? false }
 
   /// The removal of this device; nil if it was not removed.
   var ownRemoval: KeyState.Removed? { state.removed[key.publicKey.replica] }
@@ -284,7 +325,7 @@ struct Keyring {
     if let removed = ownRemoval {
       return .isOut(
         "this device was removed after commit \(removed.removal.size) of its stream: to come back as a new device that brings what is here, "
-          + "run \"heartlog sync STORE --pull\" in a new store, and join that one")
+          + "enter the present recovery code with \"heartlog keys join -\", and sync")
     }
     let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
     if let code {
@@ -305,7 +346,8 @@ struct Keyring {
   }
 
   private func readsWithoutCode(_ epoch: KeyEpoch) -> Bool {
-    epoch.isMember(key.publicKey) || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
+    epoch.isMember(key.publicKey)
+      || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
   }
 
   /// The epoch under which this device writes; nil if there is none.
@@ -337,12 +379,12 @@ struct Keyring {
   mutating func settle(at time: Milliseconds) throws(HeartlogError) {
     if case .joins(let epoch, let code) = standing {
       try admit(try announcement(in: epoch.vault), to: epoch, by: code.key)
-      try noteShown(code.key.publicKey)
     }
     guard var current else { return }
-    if code != nil {
+    if let code {
+      if code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
       try Self.keep(nil, in: store)
-      code = nil
+      self.code = nil
     }
     if state.isExposed, state.members.values.map(\.replica).min() == key.publicKey.replica {
       current = try makeEpoch(at: time)

@@ -13,7 +13,7 @@ struct PairingGreeting: Hashable {
   var vault: VaultMembership
   /// The vault of its keys; `nil` if it is no member.
   var epochVault: VaultID?
-  /// The epochs that it has, by id; the newest if there are too many.
+  /// The epochs and admissions that it has, by id; some if there are too many.
   var epochs: [EpochID]
 
   static let versions: ClosedRange<UInt8> = 1...1

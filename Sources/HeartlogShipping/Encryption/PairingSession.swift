@@ -103,13 +103,12 @@ package struct PairingSession: Sendable {
     guard let vault = store.vault else {
       throw HeartlogError(.invalid, "a store without a vault cannot be encrypted")
     }
-    let newest = ring.state.trusted.values.sorted { ($0.number, $0.id) > ($1.number, $1.id) }
     return PairingGreeting(
       isServing: role == .serving,
       isEmpty: try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 },
       joins: role == .calling && options.joinsVault, replica: store.replica, name: store.name, vault: vault,
       epochVault: ring.current?.vault,
-      epochs: newest.prefix(PairingGreeting.epochsMax).map(\.id).sorted())
+      epochs: ring.objects.suffix(PairingGreeting.epochsMax).map(\.id).sorted())
   }
 
   /// Exchanges the greetings.
@@ -165,10 +164,10 @@ package struct PairingSession: Sendable {
   /// - Returns: How many it sent.
   private func give(_ ring: Keyring, to theirs: PairingGreeting) throws(HeartlogError) -> Int {
     guard let current = ring.current else { throw HeartlogError(.noKey, "this device is no member any more") }
-    let known = Set(theirs.epochs.map(\.objectName))
+    let known = Set(theirs.epochs)
     var sent: [Keyring.Object] = []
     var byteCount = 0
-    for object in ring.objects.filter({ !known.contains($0.name) }).reversed().prefix(Self.epochsMax) {
+    for object in ring.objects.filter({ !known.contains($0.id) }).reversed().prefix(Self.epochsMax) {
       byteCount += object.bytes.count
       // A place has the older ones, too.
       guard byteCount <= Self.epochBytesMax else { break }

@@ -157,6 +157,29 @@ package struct VaultKeys: ~Copyable {
     return nil
   }
 
+  /// What is wrong with the keys that a store keeps.
+  package static func faults(of store: FavoritesStore) throws(HeartlogError) -> [Fault] {
+    let isJoining = try store.keyFile("recovery")?.isEmpty == false
+    guard isJoining || store.vaultID?.isEncrypted == true else { return [] }
+    let place = "\(store.path)/keys"
+    do throws(HeartlogError) {
+      let keys = try VaultKeys(of: store)
+      let void = try keys.voidCode.map { Fault(.voidRecoveryCode, $0, at: place) }
+      return [keys.reasonOut.map { Fault(.notAMember, $0, at: place) }, void].compactMap(\.self)
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return [Fault(.damagedVaultKeys, error.message, at: place)]
+    }
+  }
+
+  /// What is said of a void code at every command, as of the last sync; `nil` if the code is good.
+  package static func voidCode(of store: FavoritesStore) throws(HeartlogError) -> String? {
+    guard store.vaultID?.isEncrypted == true, let bytes = try store.keyFile("void"), !bytes.isEmpty else {
+      return nil
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// Why the code that was shown or entered here last is not the good one; `nil` if it is.
   package var voidCode: String? { get throws(HeartlogError) { try ring.voidCode } }
 }

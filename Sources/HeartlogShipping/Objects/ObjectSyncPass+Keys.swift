@@ -22,7 +22,16 @@ extension ObjectSyncPass {
       try VaultKeys.encrypt(keys, at: options.clock())
     }
     var ring = try Keyring(of: keys)
-    let new = ring.take(try found(listing, in: ring))
+    let shown = try found(listing, in: ring)
+    let new = ring.take(shown, listed: Set(listing.keys))
+    // What counts for nothing must not stand where something should.
+    for object in shown where ring.has(object.name) && !ring.isSame(object) {
+      if case .admission(let other) = object, ring.counts(other) {
+        memory.checked.insert(object.name)
+      } else {
+        damaged.insert(object.name)
+      }
+    }
     guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
       throw HeartlogError(
         .noKey, "\(objects.description) is encrypted with the keys of another vault than those of this device"
@@ -33,6 +42,12 @@ extension ObjectSyncPass {
       // Whoever is out should know it from now on.
       try ring.keep(new)
     }
+    if let removed = ring.ownRemoval, ring.comesBack, !options.isDryRun {
+      // What counts no more goes on as a stream of its own, and this device as another one.
+      try store.endStream(store.replica, after: CommitNumber(rawValue: removed.removal.size))
+      _ = try store.prepareToShip()
+      ring = try Keyring(of: keys)
+    }
     if case .isOut(let reason) = ring.standing {
       throw HeartlogError(.noKey, "\(objects.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
     }
@@ -41,7 +56,9 @@ extension ObjectSyncPass {
 
   /// Who removed this device, when, and how many of its events count no more.
   private func whatIsHereOnly(_ ring: Keyring) throws(HeartlogError) -> String {
-    guard let removed = ring.ownRemoval, let head = try head(of: store.replica) else { return "" }
+    guard let removed = ring.ownRemoval else { return "" }
+    if !options.isDryRun { _ = try store.prepareToShip() }
+    guard let head = try head(of: store.replica) else { return "" }
     var (position, count) = (removed.removal.size, UInt64(0))
     while let run = try store.streamRun(of: store.replica, after: position, upTo: head.commit) {
       count += run.eventCount ?? UInt64(run.commitCount)
@@ -75,8 +92,15 @@ extension ObjectSyncPass {
     for object in missing {
       if damaged.contains(object.name) { try delete(object.name) }
       do throws(HeartlogError) { try put(object.name, object.bytes) } catch {
-        // Another member has admitted the same device meanwhile.
         guard error.code == .exists else { throw error }
+        // Another member has admitted the same device meanwhile, unless what is there counts for nothing.
+        guard case .bytes(let bytes) = try objects.get(object.name, bytesMax: KeyEpoch.bytesMax),
+          case .admission(let other)? = try? Keyring.Object(bytes), ring.counts(other)
+        else {
+          try delete(object.name)
+          try put(object.name, object.bytes)
+          continue
+        }
       }
       memory.checked.insert(object.name)
     }
@@ -95,7 +119,7 @@ extension ObjectSyncPass {
         report.received.bytes += UInt64(bytes.count)
         if let object = try? Keyring.Object(bytes), object.name == name {
           found.append(object)
-          if ring.has(name) { memory.checked.insert(name) }
+          if ring.isSame(object) { memory.checked.insert(name) }
         } else {
           damaged.insert(name)
         }

@@ -103,6 +103,8 @@ enum Message: Hashable {
     case dialogue = 2
     /// Try again later.
     case later = 3
+    /// The receiver was removed from the vault.
+    case removed = 4
   }
 }
 

@@ -178,6 +178,7 @@ extension HeartlogError {
       case .store: .inputOutput
       case .dialogue: .peer
       case .later: .locked
+      case .removed: .noKey
       }
     self.init(own, "\(Self.gaveUp)\(sentence)")
   }

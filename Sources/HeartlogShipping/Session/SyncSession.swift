@@ -120,6 +120,7 @@ public struct SyncSession: Sendable {
       var list = passingOver(
         try StreamList.calling(answer, store: store, mine: mine, subscription: subscription), kept)
       let report = try begin(list, theirs)
+      try refuseRemoved(report.peer, list)
       try meet(theirs, list)
       if own.version >= 2, list.hasNewCheckpoints {
         try writer.write(.checkpoints(list.checkpointsToShow))
@@ -200,6 +201,7 @@ public struct SyncSession: Sendable {
         var list = passingOver(answered, kept)
         try writer.write(.answer(answer))
         let report = try begin(list, heads.greeting)
+        try refuseRemoved(report.peer, list)
         try meet(heads.greeting, list)
         if heads.greeting.version < 2 || !list.hasNewCheckpoints { try note([], in: &list) }
         current = (list, heads.greeting, report)
@@ -282,6 +284,17 @@ public struct SyncSession: Sendable {
       let replica = store.replica
       let head = try store.streamHead(of: replica)
       attempts.bound(replica, store.name, at: head?.commit.rawValue ?? 0, because: error)
+    }
+  }
+
+  /// Ends a dialogue with a device that was removed from the vault, and says so to it.
+  private func refuseRemoved(_ peer: ReplicaID?, _ list: StreamList) throws(HeartlogError) {
+    guard let peer, let keys = store.vaultKeys, store.vault?.id.isEncrypted == true else { return }
+    do throws(HeartlogError) { try Keyring(of: keys).checkNotRemoved(peer) } catch {
+      guard error.code == .noKey else { throw error }
+      let head = list.entries.first { $0.replica == peer }?.theirCommit ?? 0
+      writer.writeFailure(.removed, "\(error.message); \(head) commits are there")
+      throw error
     }
   }
 

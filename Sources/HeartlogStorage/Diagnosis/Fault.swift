@@ -38,6 +38,10 @@ package struct Fault: Hashable, Sendable {
     case unsignedCommits
     case provisionalVault
     case noOtherDevice
+    // The keys of an encrypted vault
+    case notAMember
+    case voidRecoveryCode
+    case damagedVaultKeys
     // The lock
     case heldLock
     case missingLock
