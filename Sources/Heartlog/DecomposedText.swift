@@ -5,12 +5,14 @@
   import Foundation
 
   extension String {
-    var decomposed: some Sequence<Unicode.Scalar> { decomposedStringWithCanonicalMapping.unicodeScalars }
+    package var decomposed: some Sequence<Unicode.Scalar> {
+      decomposedStringWithCanonicalMapping.unicodeScalars
+    }
   }
 #else
   @_spi(_Unicode) import Swift
 
   extension String {
-    var decomposed: some Sequence<Unicode.Scalar> { _nfd }
+    package var decomposed: some Sequence<Unicode.Scalar> { _nfd }
   }
 #endif

@@ -18,6 +18,8 @@ public struct ImportReport: Sendable {
   public internal(set) var commits = 0
   /// The refused parts of the file, by line.
   public internal(set) var refusals: [FileContents.Refusal] = []
+  /// What a person should know of the file although nothing was refused, by line.
+  public internal(set) var remarks: [FileContents.Refusal] = []
 
   /// The number of imported items, without refused ones.
   public var items: Int { added + updated + unchanged }
@@ -65,6 +67,7 @@ extension FavoritesLibrary {
     let library = descriptor ?? LibraryRegistry.standard[name]
     let contents = try format.read(Self.withoutMark(bytes), for: library)
     report.refusals = contents.refusals
+    report.remarks = contents.remarks.sorted { $0.line < $1.line }
     var sound: [FileItem] = []
     for record in contents.records {
       do {

@@ -89,6 +89,12 @@ struct ImportCommand: Command {
 
   private func tell(_ report: ImportReport, _ context: CommandContext) throws {
     if context.isJSON {
+      for remark in report.remarks {
+        try context.jsonLine { json in
+          json.member("line", remark.line)
+          json.member("remark", remark.reason)
+        }
+      }
       for refusal in report.refusals {
         try context.jsonLine { json in
           json.member("line", refusal.line)
@@ -118,7 +124,7 @@ struct ImportCommand: Command {
       "\(library) from \(report.format): \(what)\(options.isDryRun ? "; dry run, nothing was written" : "")"
     )
     try context.output.flush()
-    for refusal in report.refusals {
+    for refusal in report.remarks + report.refusals {
       context.output.errorLine(
         DisplayText.visible("\(path ?? "-"):\(refusal.line): \(refusal.reason)"))
     }

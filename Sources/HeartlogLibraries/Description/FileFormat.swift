@@ -96,6 +96,8 @@ public struct FileContents: Sendable {
   public private(set) var records: [Record] = []
   /// The other records, in the order of the file.
   public private(set) var refusals: [Refusal] = []
+  /// What a person should know about the file although no record is refused for it.
+  public private(set) var remarks: [Refusal] = []
 
   /// Creates the contents of a file without records.
   public init() {}
@@ -107,6 +109,9 @@ public struct FileContents: Sendable {
   public mutating func refuse(line: Int, _ reason: String) {
     refusals.append(Refusal(line: line, reason: reason))
   }
+
+  /// Adds a remark.
+  public mutating func remark(line: Int, _ text: String) { remarks.append(Refusal(line: line, reason: text)) }
 
   /// Adds the record that `read` returns, or a refusal with the error that it throws.
   public mutating func take(line: Int, _ read: () throws(LibraryError) -> FileItem) {
