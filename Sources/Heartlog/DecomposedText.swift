@@ -5,7 +5,9 @@
   import Foundation
 
   extension String {
-    var decomposed: some Sequence<Unicode.Scalar> { decomposedStringWithCanonicalMapping.unicodeScalars }
+    package var decomposed: some Sequence<Unicode.Scalar> {
+      decomposedStringWithCanonicalMapping.unicodeScalars
+    }
     package var precomposed: some Sequence<Unicode.Scalar> {
       precomposedStringWithCanonicalMapping.unicodeScalars
     }
@@ -14,7 +16,7 @@
   @_spi(_Unicode) import Swift
 
   extension String {
-    var decomposed: some Sequence<Unicode.Scalar> { _nfd }
+    package var decomposed: some Sequence<Unicode.Scalar> { _nfd }
     package var precomposed: some Sequence<Unicode.Scalar> { _nfc }
   }
 #endif

@@ -74,7 +74,7 @@ extension FavoritesLibrary {
     let library = descriptor ?? LibraryRegistry.standard[name]
     let contents = try format.read(text.bytes, for: library)
     report.refusals = contents.refusals
-    report.remarks = Self.remarks(on: text) + contents.remarks
+    report.remarks = Self.remarks(on: text) + contents.remarks.sorted { $0.line < $1.line }
     report.isOneLine = text.bytes.firstIndex(of: 0x0A).map { $0 == text.bytes.count - 1 } ?? true
     var sound: [FileItem] = []
     /// By id: the index of its item in `sound`.

@@ -8,12 +8,40 @@ enum BibTeXAuthors {
     for part in parts(value) where part.isGroup || !part.raw.isEmpty {
       if part.isGroup {
         names.append(LaTeXText.decoded(part.raw))
+      } else if let name = extendedName(part.pieces) {
+        if !name.isEmpty { names.append(name) }
       } else if part.raw.lowercased() != "others" {
         names.append(PersonName(parts: part.pieces.map(LaTeXText.decoded)).display)
       }
     }
     return names
   }
+
+  /// The name in biblatex's form `family=Hakim, given=Tawfiq, prefix=al-, useprefix=true`; empty for options of
+  /// the whole list, which stand in the place of a name; `nil` for any other form.
+  private static func extendedName(_ pieces: [String]) -> String? {
+    var parts: [String: String] = [:]
+    for piece in pieces {
+      // Quotation marks keep together a value, or the whole of a part.
+      let text = piece.withoutOuterWhiteSpace.filter { $0 != "\"" }
+      guard let sign = text.firstIndex(of: "="),
+        text[..<sign].allSatisfy({ $0.isLetter || $0 == "-" || $0 == " " })
+      else {
+        guard parts.isEmpty else { continue }
+        return nil
+      }
+      parts[text[..<sign].withoutOuterWhiteSpace.lowercased()] = LaTeXText.decoded(
+        String(text[text.index(after: sign)...]))
+    }
+    let isOption = parts.keys.allSatisfy { listOptions.contains($0) || $0.hasSuffix("templatename") }
+    guard isOption || parts["family"] != nil || parts["given"] != nil else { return nil }
+    return PersonName.joined(
+      ["given", "middle", "prefix", "family", "suffix"].compactMap { parts[$0] }.filter { !$0.isEmpty })
+  }
+
+  private static let listOptions: Set<String> = [
+    "useprefix", "uniquename", "nohashothers", "nosortothers", "noroman", "xdata",
+  ]
 
   static func value(_ names: [String]) -> String {
     names.map { display in

@@ -4,7 +4,7 @@ import HeartlogLibraries
 
 /// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.
 ///
-/// An entry whose id is its key is refused if an earlier entry has the same key. `crossref` inherits nothing.
+/// `crossref` inherits nothing.
 public struct BibTeXFormat: FileFormat {
   public let name = "bibtex"
   public let summary = "BibTeX, the bibliography of LaTeX"
@@ -34,36 +34,31 @@ public struct BibTeXFormat: FileFormat {
   public func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
-    var contents = FileContents()
+    var records = ReferenceRecords()
     var parser = BibTeXParser(bytes)
-    var keys: Set<String> = []
-    // In BibTeX, any text between entries is a comment; some programs mark comments with %. A file with
-    // neither % at its start nor an @ is something else.
-    let first = bytes.first { !$0.isASCIIWhiteSpace }
-    guard first == nil || first == UInt8(ascii: "%") || bytes.contains(UInt8(ascii: "@")) else {
-      throw .invalidAnswer("text without an entry of BibTeX")
-    }
     while let piece = parser.next() {
       switch piece {
-      case .refusal(let line, let reason): contents.refuse(line: line, reason)
+      case .refusal(let line, let reason): records.refuse(line: line, reason)
+      case .commentedEntry(let line): records.remark(line: line, "an entry in a comment, which is left out")
       case .entry(let entry):
-        contents.take(line: entry.line) { () throws(LibraryError) in
-          let reference = try PaperReference(entry)
-          let item = try reference.item()
-          if !keys.insert(entry.key).inserted, item.id == entry.key {
-            throw .invalidItem("the key \(entry.key) for a second entry")
-          }
-          return item
-        }
+        records.add(line: entry.line) { () throws(LibraryError) in try PaperReference(entry) }
       }
     }
-    return contents
+    // In BibTeX, any text between entries is a comment. A file of nothing else is something else.
+    guard parser.hasPieces || Self.isComment(bytes) else {
+      throw .invalidAnswer("text without an entry of BibTeX")
+    }
+    return try records.items()
+  }
+
+  /// Whether all lines are blank or marked as comments with %.
+  private static func isComment(_ bytes: [UInt8]) -> Bool {
+    bytes.split { $0 == 0x0A || $0 == 0x0D }
+      .allSatisfy { line in (line.first { !$0.isASCIIWhiteSpace } ?? UInt8(ascii: "%")) == UInt8(ascii: "%") }
   }
 
   public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var writer = BibTeXWriter()
-    for item in items { writer.append(item) }
-    return Array(writer.text.utf8)
+    Array(BibTeXWriter.text(items).utf8)
   }
 }
 
@@ -93,20 +88,19 @@ extension PaperReference {
   }
 
   private mutating func takeDates(_ entry: BibTeXEntry) throws(LibraryError) {
-    publishedDate = try entry.text("date").flatMap(ReferenceDate.init)
-    if publishedDate == nil, let year = try entry.text("year").flatMap({ ReferenceDate($0) }) {
-      let month = try entry.text("month").flatMap(ReferenceDate.month)
-      let day = month == nil ? nil : try entry.text("day").flatMap { Int($0) }
-      let number = year.numbers[0]
-      publishedDate =
-        ReferenceDate(year: number, month: month, day: day) ?? ReferenceDate(year: number, month: month)
-        ?? year
+    let month = try entry.text("month").flatMap(ReferenceDate.month(in:)).map { ReferenceDate.months[$0 - 1] }
+    let year = try entry.text("year")
+    var texts = try [entry.text("date"), year].compactMap { $0 }
+    if let month {
+      texts.append(try [entry.text("day"), month, year].compactMap { $0 }.joined(separator: " "))
     }
-    updatedDate = try entry.text("updated").flatMap(ReferenceDate.init)
-    // The current and the former name in JabRef, the name in BibDesk, then the day on which the address was
-    // visited.
-    for name in ["timestamp", "creationdate", "date-added", "urldate"] where favoritedDate == nil {
-      favoritedDate = try entry.text(name).flatMap(ReferenceDate.init)
+    publishedDate = ReferenceDate(mostExactOf: texts)
+    updatedDate = try entry.text("updated").flatMap { ReferenceDate($0) }
+    // The current and the former name in JabRef, the names in BibDesk and BibSonomy, then the day on which the
+    // address was visited.
+    for name in ["timestamp", "creationdate", "date-added", "added-at", "urldate"] where favoritedDate == nil
+    {
+      favoritedDate = try entry.text(name).flatMap { ReferenceDate($0) }
     }
   }
 
@@ -115,7 +109,13 @@ extension PaperReference {
     let archive = try entry.text(firstOf: ["archiveprefix", "eprinttype"]) ?? "arxiv"
     if archive.lowercased() == "arxiv", let eprint = try entry.address("eprint") {
       let primaryClass = try entry.text(firstOf: ["primaryclass", "eprintclass"])
-      candidates.append(ArXivIdentifier(eprint: eprint, primaryClass: primaryClass))
+      let identifier = ArXivIdentifier(eprint: eprint, primaryClass: primaryClass)
+      candidates.append(identifier)
+      if identifier != nil, let primaryClass,
+        !categories.contains(where: { $0.hasSameBytes(as: primaryClass) })
+      {
+        categories.insert(primaryClass, at: 0)
+      }
     }
     for name in ["arxivid", "arxiv"] {
       candidates.append(try entry.address(name).flatMap { ArXivIdentifier(eprint: $0, primaryClass: nil) })

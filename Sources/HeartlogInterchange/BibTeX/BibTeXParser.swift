@@ -5,21 +5,28 @@ import HeartlogLibraries
 ///
 /// Text between entries is a comment. The parser understands `@string`, `@preamble` and `@comment`; entries
 /// in parentheses; and values in braces and quotation marks, numbers, macros, and their concatenation with
-/// `#`. Braces are counted as in BibTeX, including those after a backslash. A line that starts like an entry
-/// (`@article{key,`) always begins one. So an unclosed entry does not swallow the next, and the time is
-/// linear in the size of the file for any input.
+/// `#`. Braces are counted as in BibTeX, including those after a backslash. As in biber, `%` outside of values
+/// begins a comment that ends with the line. A line that starts like an entry (`@article{key,`) always begins
+/// one. So an unclosed entry does not swallow the next, and the time is linear in the size of the file for any
+/// input. After an entry that cannot be read, reading continues at the next one, also on the same line.
 ///
-/// Source: Oren Patashnik, "BibTeXing", 1988, and bibtex.web.
+/// Source: Oren Patashnik, "BibTeXing", 1988, and bibtex.web; Greg Ward, btparse.
 struct BibTeXParser {
   enum Piece {
     case entry(BibTeXEntry)
     case refusal(line: Int, reason: String)
+    /// An entry in a comment, which is skipped.
+    case commentedEntry(line: Int)
   }
 
   let bytes: [UInt8]
   var offset = 0
   /// The latest end of the current piece: the next line that begins an entry, or the end of the file.
   var limit = 0
+  /// Whether anything but comments and text was found.
+  private(set) var hasPieces = false
+  /// Where the last name begins, if no value was read after it. It may be that of another entry.
+  private var nameStart: Int?
   private var lineCounted = 1
   private var lineCountedTo = 0
   /// Keys are names in lower case.
@@ -38,20 +45,39 @@ struct BibTeXParser {
 
   /// The next entry, or a refusal of one that could not be read; `nil` at the end.
   mutating func next() -> Piece? {
-    while let start = bytes[offset...].firstIndex(of: UInt8(ascii: "@")) {
-      offset = start + 1
-      if offset > limit { limit = nextStart(after: offset) }
+    while offset < bytes.count {
+      let start = offset
+      offset += 1
+      if bytes[start] == UInt8(ascii: "%"), start == 0 || bytes[start - 1] != UInt8(ascii: "\\") {
+        if let entry = skipLineComment() { return .commentedEntry(line: line(of: entry)) }
+      }
+      guard bytes[start] == UInt8(ascii: "@") else { continue }
+      if offset > limit { limit = nextStart(after: offset, onlyAtLines: true) }
+      if let byte = current, byte == 0x20 || byte == 0x09, Self.beginsEntry(bytes, at: start) { skipBlanks() }
       guard offset < limit, Self.isLetter(bytes[offset]) else { continue }
-      let name = takeLetters().lowercased()
+      let name = takeName().lowercased()
       do throws(MalformedError) {
         if let entry = try piece(name, at: start) { return .entry(entry) }
       } catch {
+        hasPieces = true
         let line = self.line(of: start)
-        offset = limit
+        offset = nextStart(after: nameStart ?? offset, onlyAtLines: false, before: limit)
         return .refusal(line: line, reason: error.reason)
       }
     }
     return nil
+  }
+
+  /// Skips the rest of a line, and returns the offset of an entry in it.
+  private mutating func skipLineComment() -> Int? {
+    var entry: Int?
+    while offset < bytes.count, bytes[offset] != 0x0A, bytes[offset] != 0x0D {
+      if entry == nil, bytes[offset] == UInt8(ascii: "@"), Self.beginsEntry(bytes, at: offset) {
+        entry = offset
+      }
+      offset += 1
+    }
+    return entry
   }
 
   private mutating func piece(_ name: String, at start: Int) throws(MalformedError) -> BibTeXEntry? {
@@ -59,17 +85,18 @@ struct BibTeXParser {
     guard let open = current, open == UInt8(ascii: "{") || open == UInt8(ascii: "(") else {
       // An e-mail address in a comment is not an entry.
       guard isAtLineStart(start), name != "comment" else { return nil }
-      throw MalformedError("no { behind @\(name)")
+      throw MalformedError("no \"{\" after @\(name)")
     }
+    hasPieces = true
     offset += 1
     let close = open == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: ")")
     switch name {
     case "comment":
-      skipComment(close)
+      _ = skipGroup(close)
       return nil
     case "preamble":
-      _ = try value()
-      try take(close, of: name)
+      // TeX code, with or without quotation marks around it.
+      guard skipGroup(close) else { throw unclosed }
       return nil
     case "string":
       skipSpace()
@@ -94,10 +121,10 @@ struct BibTeXParser {
           return BibTeXEntry(line: line(of: start), type: name, key: key, fields: fields)
         } else {
           let name = takeName().lowercased()
-          fields.append((name, try field(name)))
+          fields.append((name, try field(name, mayBeEmpty: true)))
           skipSpace()
           guard current == UInt8(ascii: ",") || current == close else {
-            throw offset >= limit ? unclosed : MalformedError("no comma behind the field \(name)")
+            throw offset >= limit ? unclosed : MalformedError("no comma after the field \(name)")
           }
         }
       }
@@ -106,6 +133,7 @@ struct BibTeXParser {
 
   /// Reads the key of an entry: the text up to the comma. An entry without a key begins with its first field.
   private mutating func key(_ close: UInt8) throws(MalformedError) -> String {
+    nameStart = nil
     skipSpace()
     let start = offset
     while let byte = current, byte != UInt8(ascii: ","), byte != close {
@@ -123,15 +151,18 @@ struct BibTeXParser {
   }
 
   /// Reads the value of a field whose name has been read.
-  private mutating func field(_ name: String) throws(MalformedError) -> [UInt8] {
+  private mutating func field(_ name: String, mayBeEmpty: Bool = false) throws(MalformedError) -> [UInt8] {
     skipSpace()
     guard !name.isEmpty else {
       throw offset >= limit ? unclosed : MalformedError("no name where a field should be")
     }
     guard current == UInt8(ascii: "=") else {
-      throw offset >= limit ? unclosed : MalformedError("no = behind \(name)")
+      throw offset >= limit ? unclosed : MalformedError("no \"=\" after \(name)")
     }
     offset += 1
+    skipSpace()
+    // Programs write `doi = ,` for a field without a value.
+    if mayBeEmpty, let byte = current, [0x2C, 0x7D, 0x29].contains(byte) { return [] }
     return try value()
   }
 
@@ -168,6 +199,7 @@ struct BibTeXParser {
 
   /// Reads up to and including a closing character outside of braces, and returns the text in front of it.
   private mutating func text(before close: UInt8) throws(MalformedError) -> ArraySlice<UInt8> {
+    nameStart = nil
     let start = offset
     var depth = 0
     while let byte = current {
@@ -175,7 +207,7 @@ struct BibTeXParser {
       if depth == 0, byte == close { return bytes[start..<offset - 1] }
       if byte == UInt8(ascii: "{") { depth += 1 }
       if byte == UInt8(ascii: "}") { depth -= 1 }
-      guard depth >= 0 else { throw MalformedError("a } too many in a value in quotation marks") }
+      guard depth >= 0 else { throw MalformedError("a \"}\" without a \"{\" in a value in quotation marks") }
     }
     throw unclosed
   }
@@ -190,40 +222,50 @@ struct BibTeXParser {
   /// The byte at `offset`; `nil` at the limit.
   private var current: UInt8? { offset < limit ? bytes[offset] : nil }
 
+  /// Skips white space and comments.
   private mutating func skipSpace() {
-    while let byte = current, Self.isSpace(byte) { offset += 1 }
+    while let byte = current {
+      if byte == UInt8(ascii: "%") {
+        while let byte = current, byte != 0x0A, byte != 0x0D { offset += 1 }
+      } else if !Self.isSpace(byte) {
+        return
+      } else {
+        offset += 1
+      }
+    }
+  }
+
+  private mutating func skipBlanks() {
+    while let byte = current, byte == 0x20 || byte == 0x09 { offset += 1 }
   }
 
   private mutating func take(_ close: UInt8, of name: String) throws(MalformedError) {
     skipSpace()
     guard current == close else {
-      throw offset >= limit ? unclosed : MalformedError("@\(name) that goes on behind its value")
+      throw offset >= limit ? unclosed : MalformedError("more text after the value of @\(name)")
     }
     offset += 1
   }
 
-  /// Skips a comment. Programs store data in comments, which may look like entries.
-  private mutating func skipComment(_ close: UInt8) {
+  /// Skips a group that needs no reading, and returns whether it is closed. Programs store data in comments,
+  /// which may look like entries.
+  private mutating func skipGroup(_ close: UInt8) -> Bool {
     var depth = 0
     while let byte = current {
       offset += 1
-      if depth == 0, byte == close { return }
+      if depth == 0, byte == close { return true }
       if byte == UInt8(ascii: "{") { depth += 1 }
       if byte == UInt8(ascii: "}") { depth -= 1 }
     }
+    return false
   }
 
-  private mutating func takeLetters() -> String {
-    let letters = bytes[offset..<limit].prefix(while: Self.isLetter)
-    offset += letters.count
-    return String(decoding: letters, as: UTF8.self)
-  }
-
-  /// Reads the name of a field or a macro, or a number.
+  /// Reads the name of an entry type, a field or a macro, or a number.
   private mutating func takeName() -> String {
     let name = bytes[offset..<limit].prefix { byte in
       !Self.isSpace(byte) && !Self.isSpecial(byte)
     }
+    nameStart = offset
     offset += name.count
     return String(decoding: name, as: UTF8.self)
   }
@@ -265,38 +307,52 @@ struct BibTeXParser {
     return index == 0 || bytes[index - 1] == 0x0A || bytes[index - 1] == 0x0D
   }
 
-  /// The offset of the next line after `offset` that begins an entry; the end of the file if there is none.
-  private func nextStart(after offset: Int) -> Int {
-    var isLineStart = false
-    for index in offset..<bytes.count {
+  /// The offset at which the next entry after `offset` begins; the end if there is none.
+  ///
+  /// - Parameters:
+  ///   - onlyAtLines: whether it must begin a line. Otherwise it may also follow white space or a brace, and any
+  ///     name after an @ that begins a line is one.
+  ///   - end: where to stop searching; `nil` for the end of the file.
+  private func nextStart(after offset: Int, onlyAtLines: Bool, before end: Int? = nil) -> Int {
+    let end = end ?? bytes.count
+    let follows = offset > 0 && (Self.isSpace(bytes[offset - 1]) || [0x7D, 0x29].contains(bytes[offset - 1]))
+    var isStart = !onlyAtLines && (follows || offset == nameStart)
+    for index in min(offset, end)..<end {
       switch bytes[index] {
-      case 0x0A, 0x0D: isLineStart = true
-      case 0x20, 0x09: break
-      case UInt8(ascii: "@") where isLineStart && Self.beginsEntry(bytes, at: index): return index
-      default: isLineStart = false
+      case 0x0A, 0x0D: isStart = true
+      case 0x20, 0x09: isStart = isStart || !onlyAtLines
+      case UInt8(ascii: "}"), UInt8(ascii: ")"): isStart = !onlyAtLines
+      case UInt8(ascii: "@") where isStart && Self.beginsEntry(bytes, at: index): return index
+      case UInt8(ascii: "@") where isStart && !onlyAtLines && isAtLineStart(index): return index
+      default: isStart = false
       }
     }
-    return bytes.count
+    return end
   }
 
   /// The most bytes after the @ that are examined to recognize an entry.
   private static let nameBytesMax = 200
 
-  /// Whether `@article{key,`, `@string{` or the like is at this offset.
+  /// Whether `@article{key,`, `@article{title =`, `@string{` or the like is at this offset.
   static func beginsEntry(_ bytes: [UInt8], at offset: Int) -> Bool {
-    var rest = bytes[(offset + 1)...].prefix(nameBytesMax)
-    let name = rest.prefix(while: isLetter)
+    var rest = bytes[(offset + 1)...].prefix(nameBytesMax).drop { $0 == 0x20 || $0 == 0x09 }
+    guard let first = rest.first, isLetter(first) else { return false }
+    let name = rest.prefix { !isSpace($0) && !isSpecial($0) }
     rest = rest.dropFirst(name.count).drop(while: isSpace)
-    guard !name.isEmpty, let open = rest.popFirst(), open == UInt8(ascii: "{") || open == UInt8(ascii: "(")
+    guard let open = rest.popFirst(),
+      open == UInt8(ascii: "{") || open == UInt8(ascii: "(")
     else {
       return false
     }
     if ["string", "comment", "preamble"].contains(String(decoding: name, as: UTF8.self).lowercased()) {
       return true
     }
-    rest = rest.drop(while: isSpace)
-    rest = rest.drop { !isSpace($0) && ($0 == UInt8(ascii: "'") || !isSpecial($0)) }
-    return rest.drop(while: isSpace).first == UInt8(ascii: ",")
+    // The key, or the name of the first field. A key may have any character but these.
+    rest = rest.drop(while: isSpace).drop { byte in
+      ![UInt8(ascii: ","), UInt8(ascii: "="), UInt8(ascii: "{"), UInt8(ascii: "}"), 0x0A, 0x0D].contains(byte)
+    }
+    let end = rest.drop(while: isSpace).first
+    return end == UInt8(ascii: ",") || end == UInt8(ascii: "=") && open == UInt8(ascii: "{")
   }
 }
 

@@ -4,22 +4,28 @@ import HeartlogLibraries
 
 /// Writes items as entries of a BibTeX file, each value on one line.
 struct BibTeXWriter {
-  private(set) var text = ""
   private var keys: Set<String> = []
   /// The last number added to keys with the same beginning.
   private var numbers: [String: Int] = [:]
 
-  /// Appends an entry from which the item can be restored exactly.
-  mutating func append(_ item: FileItem) {
-    var reference = PaperReference(item)
-    reference.key = key(for: item.id)
-    let plain = Self.entry(reference, item.id)
-    var parser = BibTeXParser(Array(plain.utf8))
-    var restored: FileItem?
-    if case .entry(let entry)? = parser.next() { restored = try? PaperReference(entry).item() }
-    reference.rest = ItemRest(from: restored, to: item)
-    if !text.isEmpty { text += "\n" }
-    text += reference.rest == nil ? plain : Self.entry(reference, item.id)
+  /// Entries from which the items can be restored exactly.
+  static func text(_ items: [FileItem]) -> String {
+    var writer = BibTeXWriter()
+    var references = items.map { item in
+      var reference = PaperReference(item)
+      reference.key = writer.key(for: item.id)
+      return reference
+    }
+    let read = references.map { reference in
+      var parser = BibTeXParser(Array(entry(reference).utf8))
+      return if case .entry(let entry)? = parser.next() { try? PaperReference(entry) } else {
+        nil as PaperReference?
+      }
+    }
+    for (index, rest) in ReferenceRecords.rests(of: items, readAs: read).enumerated() {
+      references[index].rest = rest
+    }
+    return references.map(entry).joined(separator: "\n")
   }
 
   /// Far fewer characters than are looked at to tell whether an entry begins on a line. Longer ids are in the rest.
@@ -40,7 +46,7 @@ struct BibTeXWriter {
     return key
   }
 
-  private static func entry(_ reference: PaperReference, _ id: String) -> String {
+  private static func entry(_ reference: PaperReference) -> String {
     var entry = "@misc{\(reference.key ?? ""),\n"
     func add(_ name: String, _ value: String?) {
       if let value, !value.isEmpty { entry += "  \(name) = {\(value)},\n" }

@@ -9,10 +9,24 @@ struct LaTeXDecoder {
   private var output = String.UnicodeScalarView()
   /// Whether white space was read, which becomes a space if text follows.
   private var needsSpace = false
-  /// For each open group, whether its braces are part of the text because it is the argument of an unknown
-  /// macro.
-  private var groups: [Bool] = []
-  private var argumentFollows = false
+  private var groups: [Group] = []
+  /// What the next group is if it follows at once.
+  private var argument = Group.plain
+  /// How many of the open groups are addresses, in which `~`, `$` and `%` have no special meaning.
+  private var addressDepth = 0
+  private var quotationDepth = 0
+  private var isInAddress: Bool { isAddress || addressDepth > 0 }
+
+  private enum Group {
+    case plain
+    /// The argument of an unknown macro: its braces are part of the text.
+    case argument
+    /// An address; whether its braces are part of the text.
+    case address(keepsBraces: Bool)
+    case quotation
+    /// Raised or lowered text that begins at an index of the output.
+    case script([Unicode.Scalar: Unicode.Scalar], start: String.Index)
+  }
 
   init(_ value: String, isAddress: Bool = false) {
     scalars = Array(value.unicodeScalars)
@@ -22,34 +36,84 @@ struct LaTeXDecoder {
 
   mutating func text() -> String {
     while index < scalars.count {
-      let isArgument = argumentFollows
-      argumentFollows = false
+      let argument = argument
+      self.argument = .plain
       let scalar = scalars[index]
       switch scalar {
       case " ", "\t", "\r", "\n":
         needsSpace = !output.isEmpty
         index += 1
       case "{":
-        groups.append(isArgument)
-        if isArgument { emit(scalar) }
+        open(argument)
         index += 1
       case "}":
-        if groups.popLast() == true {
-          emit(scalar)
-          argumentFollows = true
-        }
+        close()
         index += 1
       case "\\": macro()
-      case "~" where !isAddress:
+      case "~" where !isInAddress:
         emit(" ")
         index += 1
-      case "$" where !isAddress: takeMath()
+      case "$" where !isInAddress: takeMath()
+      // Wiley's DOIs, as TeX prints them: $<$.
+      case "$"
+      where index + 2 < scalars.count && "<>".unicodeScalars.contains(scalars[index + 1])
+        && scalars[index + 2] == "$":
+        emit(scalars[index + 1])
+        index += 3
       default:
         emit(scalar)
         index += 1
       }
     }
     return String(output)
+  }
+
+  private mutating func open(_ group: Group) {
+    var group = group
+    switch group {
+    case .plain: break
+    case .argument: emit("{")
+    case .address(let keepsBraces):
+      if keepsBraces { emit("{") }
+      addressDepth += 1
+    case .quotation:
+      quotationDepth += 1
+      emit(quotationDepth % 2 == 1 ? "“" : "‘")
+    case .script(let forms, _):
+      if needsSpace { output.append(" ") }
+      needsSpace = false
+      group = .script(forms, start: output.endIndex)
+    }
+    groups.append(group)
+  }
+
+  /// The most scalars that are raised or lowered. It bounds the time that nested scripts take.
+  private static let scriptScalarsMax = 32
+
+  private mutating func close() {
+    guard let group = groups.popLast() else { return }
+    switch group {
+    case .plain: break
+    case .argument:
+      emit("}")
+      argument = .argument
+    case .address(let keepsBraces):
+      addressDepth -= 1
+      if keepsBraces {
+        emit("}")
+        argument = .argument
+      }
+    case .quotation:
+      emit(quotationDepth % 2 == 1 ? "”" : "’")
+      quotationDepth -= 1
+    case .script(let forms, let start):
+      // Long text, and text of which a letter has no such form, stays as it is.
+      let text = output[start...].prefix(Self.scriptScalarsMax)
+      let script = text.compactMap { forms[$0] }
+      if text.endIndex == output.endIndex, script.count == text.count {
+        output.replaceSubrange(start..., with: script)
+      }
+    }
   }
 
   private mutating func emit(_ scalar: Unicode.Scalar) {
@@ -64,14 +128,29 @@ struct LaTeXDecoder {
 
   private mutating func takeMath() {
     let end = math.end(from: index) ?? index + 1
-    for scalar in scalars[index..<end] {
+    takeMath(scalars[index..<end])
+    index = end
+  }
+
+  /// Takes math between `\(` and `\)` as math between dollar signs.
+  private mutating func takeMath(in range: Range<Int>) {
+    let inside = scalars[range].drop { $0 == " " || ("\t"..."\r").contains($0) }
+    guard !inside.isEmpty else { return }
+    emit("$")
+    takeMath(inside)
+    // White space before the second dollar sign would be text.
+    needsSpace = false
+    emit("$")
+  }
+
+  private mutating func takeMath(_ scalars: ArraySlice<Unicode.Scalar>) {
+    for scalar in scalars {
       if scalar == " " || ("\t"..."\r").contains(scalar) {
         needsSpace = true
       } else {
         emit(scalar)
       }
     }
-    index = end
   }
 
   // MARK: - Macros
@@ -85,13 +164,16 @@ struct LaTeXDecoder {
     let name = word(at: index + 1)
     let sign = scalars[index + 1]
     if name.isEmpty {
-      if !isAddress, let mark = LaTeXMacros.signAccents[sign] {
+      if sign == "(", !isInAddress, let end = math.end(fromParenthesis: index) {
+        takeMath(in: index + 2..<end - 2)
+        index = end
+      } else if !isInAddress, let mark = LaTeXMacros.signAccents[sign] {
         accent(mark, named: String(sign), argumentAt: index + 2)
       } else {
         index += 2
         self.sign(sign)
       }
-    } else if !isAddress, let mark = LaTeXMacros.letterAccents[name] {
+    } else if !isInAddress, let mark = LaTeXMacros.letterAccents[name] {
       accent(mark, named: name, argumentAt: index + 1 + name.utf8.count)
     } else if let symbol = LaTeXMacros.symbols[name] {
       index = afterWord(index + 1 + name.utf8.count)
@@ -99,12 +181,31 @@ struct LaTeXDecoder {
     } else if name == "symbol", let (scalar, end) = numbered(at: index + 7) {
       index = end
       emit(scalar)
-    } else if LaTeXMacros.looks.contains(name) {
+    } else if let group = group(for: name) {
+      index = afterSpace(index + 1 + name.utf8.count)
+      // \enquote* is the inner pair of quotation marks.
+      if index < scalars.count, scalars[index] == "*" { index += 1 }
+      argument = group
+    } else if name == "href" {
+      emit("\\href")
+      index = afterSpace(index + 5)
+      argument = .address(keepsBraces: true)
+    } else if LaTeXMacros.looks.contains(name) || isInAddress && name == "ensuremath" {
       index = afterSpace(index + 1 + name.utf8.count)
     } else {
       index += 1 + name.utf8.count
       emit("\\" + name)
-      argumentFollows = true
+      argument = .argument
+    }
+  }
+
+  private func group(for name: String) -> Group? {
+    switch name {
+    case "url", "nolinkurl", "path": .address(keepsBraces: false)
+    case "enquote", "mkbibquote": .quotation
+    case "textsuperscript": .script(LaTeXMacros.superscripts, start: output.endIndex)
+    case "textsubscript": .script(LaTeXMacros.subscripts, start: output.endIndex)
+    default: nil
     }
   }
 
@@ -112,7 +213,7 @@ struct LaTeXDecoder {
   private mutating func sign(_ sign: Unicode.Scalar) {
     switch sign {
     case "{", "}", "%", "&", "#", "_", "$": emit(sign)
-    case "~" where isAddress, "^" where isAddress:
+    case "~" where isInAddress, "^" where isInAddress:
       emit(sign)
       index = afterWord(index)
     case " ", "\t", "\r", "\n": emit(" ")
@@ -130,11 +231,11 @@ struct LaTeXDecoder {
     guard let base = base(at: afterSpace(start), depth: 0) else {
       index = start
       emit("\\" + name)
-      argumentFollows = true
+      argument = .argument
       return
     }
     index = base.end
-    if base.opensGroup { groups.append(false) }
+    if base.opensGroup { groups.append(.plain) }
     emit(Self.accented(base.text, mark))
   }
 
@@ -264,6 +365,15 @@ enum LaTeXMacros {
   static let looks: Set<String> = [
     "emph", "textit", "textbf", "textsc", "texttt", "textrm", "textsf", "textsl", "textup", "textmd",
     "textnormal", "text", "mbox", "em", "it", "bf", "sc", "tt", "rm", "sf", "sl", "itshape", "bfseries",
-    "scshape", "upshape", "ttfamily", "rmfamily", "sffamily", "url", "nolinkurl", "relax", "protect",
+    "scshape", "upshape", "ttfamily", "rmfamily", "sffamily", "relax", "protect", "mkbibemph", "mkbibitalic",
+    "mkbibbold",
   ]
+
+  static let superscripts = forms(
+    "0123456789+-=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+  static let subscripts = forms("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+
+  private static func forms(_ plain: String, _ other: String) -> [Unicode.Scalar: Unicode.Scalar] {
+    Dictionary(uniqueKeysWithValues: zip(plain.unicodeScalars, other.unicodeScalars))
+  }
 }

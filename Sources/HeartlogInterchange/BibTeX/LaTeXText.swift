@@ -50,7 +50,10 @@ enum LaTeXText {
     let scalars = Array(text.unicodeScalars)
     var output = String.UnicodeScalarView()
     for (index, scalar) in scalars.enumerated() {
-      if "\\{}".unicodeScalars.contains(scalar) {
+      // "$<$" would be read as "<".
+      let opensSign =
+        scalar == "$" && index + 1 < scalars.count && "<>".unicodeScalars.contains(scalars[index + 1])
+      if opensSign || "\\{}".unicodeScalars.contains(scalar) {
         append(scalars, index, to: &output)
       } else {
         appendAsIs(scalars, index, to: &output)
@@ -79,9 +82,10 @@ enum LaTeXText {
 
   /// Decodes the text of a field.
   ///
-  /// Accents and letters written as macros become Unicode, braces and formatting macros are removed, and
-  /// white space becomes one space. Math between dollar signs and unknown macros are unchanged, and so are
-  /// quotation marks and dashes.
+  /// Accents and letters written as macros become Unicode, and so do the quotation marks of `\enquote` and raised
+  /// and lowered letters. Braces and formatting macros are removed, and white space becomes one space. Math
+  /// between dollar signs is unchanged, and between `\(` and `\)` it gets dollar signs. Unknown macros, typed
+  /// quotation marks and dashes are unchanged.
   static func decoded(_ value: String) -> String {
     var decoder = LaTeXDecoder(value)
     return decoder.text()
@@ -126,6 +130,26 @@ struct LaTeXMath {
       index += 1
     }
     if isDouble { hasNoMoreDouble = true } else { hasNoMoreSingle = true }
+    return nil
+  }
+
+  /// The index after the `\)` of the math that opens with a `\(` at `start`; `nil` if no math opens there.
+  func end(fromParenthesis start: Int) -> Int? {
+    var index = start + 2
+    var depth = 0
+    var isBalanced = true
+    while index + 1 < scalars.count {
+      if scalars[index] == "\\" {
+        if scalars[index + 1] == ")" { return isBalanced && depth == 0 ? index + 2 : nil }
+        // Stopping here also bounds the time for many that are never closed.
+        if scalars[index + 1] == "(" { return nil }
+        index += 1
+      }
+      // A dollar sign would end the math that is written.
+      if scalars[index] == "$" { return nil }
+      count(scalars[index], &depth, &isBalanced)
+      index += 1
+    }
     return nil
   }
 

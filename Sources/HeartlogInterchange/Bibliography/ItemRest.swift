@@ -30,9 +30,11 @@ struct ItemRest: Sendable {
   }
 
   /// The difference between two items, in which defaults count as fields; `nil` if there is none.
-  init?(from restored: FileItem?, to item: FileItem) {
+  ///
+  /// - Parameter withID: whether it has the id in any case.
+  init?(from restored: FileItem?, to item: FileItem, withID: Bool) {
     var members: [JSONMember] = []
-    if restored?.id.utf8.elementsEqual(item.id.utf8) != true {
+    if withID || restored?.id.utf8.elementsEqual(item.id.utf8) != true {
       members.append(JSONMember("id", .string(item.id)))
     }
     if restored?.favoritedDate != item.favoritedDate {
@@ -53,14 +55,19 @@ struct ItemRest: Sendable {
     json = .object(members)
   }
 
+  /// The id; `nil` if the record has it in its own way.
+  func id() throws(LibraryError) -> String? {
+    switch json["id"] {
+    case nil: nil
+    case .string(let id): id
+    default: throw .invalidItem("\"\(Self.name)\" with an \"id\" that is no string")
+    }
+  }
+
   func apply(to item: inout FileItem) throws(LibraryError) {
+    if let id = try id() { item.id = id }
     do throws(MalformedError) {
       guard json.object != nil else { throw MalformedError("\(json.kind), no object") }
-      switch json["id"] {
-      case nil: break
-      case .string(let id): item.id = id
-      default: throw MalformedError("an \"id\" that is no string")
-      }
       switch json["isFavorite"] {
       case nil: break
       case .bool(let isFavorite): item.isFavorite = isFavorite

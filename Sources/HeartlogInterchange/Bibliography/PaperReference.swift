@@ -86,7 +86,10 @@ struct PaperReference: Sendable {
   /// The DOI in a field or an address; `nil` if there is none, and for the DOIs that arXiv assigns, which
   /// only repeat its identifiers.
   static func doi(_ text: String) -> String? {
-    let text = text.withoutOuterWhiteSpace
+    var text = text.withoutOuterWhiteSpace
+    for (entity, sign) in [("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")] where text.contains("&") {
+      text = text.replacing(entity, with: sign)
+    }
     let start = text.lowercased().hasPrefix("10.") ? text.startIndex : text.firstRange(of: "10.")?.lowerBound
     guard let start else { return nil }
     let before = text[..<start].lowercased()
@@ -98,18 +101,13 @@ struct PaperReference: Sendable {
 }
 
 extension PaperReference {
-  /// Creates the item for a record.
+  /// Creates the item for a record that names its paper, or has a title. Required fields of a `Paper` that the
+  /// record lacks, and dates without a time of day, become defaults: they apply only if the store has no value.
   ///
-  /// Its id is the arXiv identifier, with the version if there is one; otherwise `doi:` and the DOI in lower
-  /// case; otherwise the key of the record; otherwise its address. Required fields of a `Paper` that the
-  /// record lacks, and dates without a time of day, become defaults: they apply only if the store has no
-  /// value.
-  ///
-  /// - Throws: `invalidItem` if the record has none of these, or if its rest cannot be read.
-  func item() throws(LibraryError) -> FileItem {
-    guard let id = arXiv?.text ?? doi.map({ "doi:\($0.lowercased())" }) ?? key ?? link ?? pdf else {
-      throw .invalidItem("a record without an arXiv identifier, a DOI, a key or an address")
-    }
+  /// - Parameter id: the id of the item; `nil` for the one that the record would have alone.
+  /// - Throws: `invalidItem` if its rest cannot be read.
+  func item(id: String? = nil) throws(LibraryError) -> FileItem {
+    let id: String = if let id { id } else { try self.id() }
     var item = FileItem(id: id, favoritedDate: favoritedDate?.time)
     func told(_ name: String, _ text: String?) {
       if let text { item.fields.append(Field(name: name, value: .string(text))) }

@@ -63,6 +63,14 @@ struct PersonName: Hashable, Sendable {
     }
   }
 
+  /// Joins given name, particles and family name. A particle may be a part of the word after it: "al-", "d'".
+  static func joined(_ parts: [String]) -> String {
+    parts.reduce(into: "") { name, part in
+      if let last = name.last, !"-'’".contains(last) { name += " " }
+      name += part
+    }
+  }
+
   /// Last words in the names of groups, which have no family name.
   private static let groups: Set<String> = [
     "collaboration", "collaborations", "consortium", "group", "team", "project", "community", "institute",

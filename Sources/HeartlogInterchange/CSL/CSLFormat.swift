@@ -49,17 +49,18 @@ public struct CSLFormat: FileFormat {
     guard document.isArray(document.root) || document.isObject(document.root) else {
       throw .invalidAnswer("JSON that is no array of items")
     }
-    var contents = FileContents()
-    guard let list = Self.list(in: document) else {
-      contents.take([document.root], of: document, Self.item)
-      return contents
+    var references = ReferenceRecords()
+    let list = Self.list(in: document)
+    let (records, failure) = list.map { document.elements(of: $0) } ?? ([document.root], nil)
+    for record in records {
+      references.add(line: record.line) { () throws(LibraryError) in
+        try PaperReference(csl: try document.value(record))
+      }
     }
-    let (records, failure) = document.elements(of: list)
-    contents.take(records, of: document, Self.item)
     // If a list is cut short, the last record already reports it.
-    let isTold = records.last.map { $0.line == contents.refusals.last?.line } ?? false
-    if let failure, !isTold { contents.refuse(line: failure.line, failure.reason) }
-    return contents
+    let isTold = records.last.map { $0.line == references.contents.refusals.last?.line } ?? false
+    if let failure, !isTold { references.refuse(line: failure.line, failure.reason) }
+    return try references.items()
   }
 
   /// An array, or the `items` that an object begins with; `nil` for an object that is itself an item.
@@ -71,17 +72,18 @@ public struct CSLFormat: FileFormat {
     return first.value
   }
 
-  private static func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
-    try PaperReference(csl: record).item()
-  }
-
   public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     var output = Array("[".utf8)
-    for (index, item) in items.enumerated() {
+    var references = items.map { item in
       var reference = PaperReference(item)
       reference.key = item.id
-      let restored = try? PaperReference(csl: reference.csl).item()
-      reference.rest = ItemRest(from: restored, to: item)
+      return reference
+    }
+    let read = references.map { try? PaperReference(csl: $0.csl) }
+    for (index, rest) in ReferenceRecords.rests(of: items, readAs: read).enumerated() {
+      references[index].rest = rest
+    }
+    for (index, reference) in references.enumerated() {
       var writer = JSONWriter()
       writer.value(reference.csl)
       output += Array(index == 0 ? "\n".utf8 : ",\n".utf8) + writer.bytes
@@ -111,6 +113,8 @@ extension PaperReference {
       switch json[name] {
       case .string(let text)?: text.isEmpty ? nil : text
       case .int64(let number)?: String(number)
+      // Crossref writes titles as lists.
+      case .array(let texts)?: texts.first?.string
       default: nil
       }
     }
@@ -169,7 +173,7 @@ extension PaperReference {
     if let literal = json["literal"]?.string ?? json.string { return literal }
     let order = ["given", "dropping-particle", "non-dropping-particle", "family", "suffix"]
     let parts = order.compactMap { json[$0]?.string }.filter { !$0.isEmpty }
-    return parts.isEmpty ? nil : parts.joined(separator: " ")
+    return parts.isEmpty ? nil : PersonName.joined(parts)
   }
 
   private static func json(_ name: PersonName) -> JSONValue {
@@ -191,7 +195,7 @@ extension PaperReference {
     if let year = numbers.first {
       let month = numbers.dropFirst().first
       return ReferenceDate(year: year, month: month, day: month == nil ? nil : numbers.dropFirst(2).first)
-        ?? ReferenceDate(year: year)
+        ?? ReferenceDate(year: year, month: month) ?? ReferenceDate(year: year)
     }
     return (json["raw"]?.string ?? json["literal"]?.string ?? json.string).flatMap { ReferenceDate($0) }
   }

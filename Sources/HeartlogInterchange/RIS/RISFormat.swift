@@ -17,14 +17,15 @@ public struct RISFormat: FileFormat {
   }
 
   public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
-    let start = beginning.drop(while: \.isASCIIWhiteSpace)
-    return RISRecord.tag(start.prefix { $0 != 0x0A && $0 != 0x0D }) == "TY"
+    // Some databases write a heading and number the records.
+    let lines = beginning.split { $0 == 0x0A || $0 == 0x0D }
+    return lines.lazy.compactMap { RISRecord.tag($0.drop(while: \.isASCIIWhiteSpace)) }.first == "TY"
   }
 
   public func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
-    var contents = FileContents()
+    var references = ReferenceRecords()
     let (records, strays) = RISRecord.records(bytes)
     let isBlank = bytes.allSatisfy(\.isASCIIWhiteSpace)
     guard isBlank || !records.isEmpty || !strays.isEmpty else {
@@ -34,34 +35,34 @@ public struct RISFormat: FileFormat {
       // After the end of a record, what has neither a title nor an author is none.
       let isRecord = stray.tags.contains { ["TI", "T1", "CT", "BT", "AU", "A1"].contains($0.tag) }
       if isRecord || records.first.map({ stray.line < $0.line }) != false {
-        contents.refuse(line: stray.line, "a record that does not begin with TY")
+        references.refuse(line: stray.line, "a record that does not begin with TY")
       } else {
-        contents.remark(
+        references.remark(
           line: stray.line, "the tag \(stray.tags[0].tag) after the end of a record was left out")
       }
     }
     for record in records {
-      contents.take(line: record.line) { () throws(LibraryError) in try PaperReference(record).item() }
+      references.add(line: record.line) { () throws(LibraryError) in try PaperReference(record) }
     }
-    return contents
+    return try references.items()
   }
 
   public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var text = ""
-    for item in items {
+    var references = items.map { item in
       var reference = PaperReference(item)
-      let plain = Self.record(reference, item.id)
-      let restored = RISRecord.records(Array(plain.utf8)).records.first.flatMap {
-        try? PaperReference($0).item()
-      }
-      reference.rest = ItemRest(from: restored, to: item)
-      if !text.isEmpty { text += "\n" }
-      text += reference.rest == nil ? plain : Self.record(reference, item.id)
+      reference.key = item.id
+      return reference
     }
-    return Array(text.utf8)
+    let read = references.map { reference in
+      RISRecord.records(Array(Self.record(reference).utf8)).records.first.flatMap { try? PaperReference($0) }
+    }
+    for (index, rest) in ReferenceRecords.rests(of: items, readAs: read).enumerated() {
+      references[index].rest = rest
+    }
+    return Array(references.map(Self.record).joined(separator: "\n").utf8)
   }
 
-  private static func record(_ reference: PaperReference, _ id: String) -> String {
+  private static func record(_ reference: PaperReference) -> String {
     var record = ""
     func add(_ tag: String, _ value: String?) {
       guard let value, !value.isEmpty else { return }
@@ -69,7 +70,7 @@ public struct RISFormat: FileFormat {
     }
     // The type UNPB, unpublished work, is the one for preprints.
     record += "TY  - UNPB\n"
-    add("ID", id)
+    add("ID", reference.key)
     add("TI", reference.title)
     for name in reference.authors.map(PersonName.init(display:)) {
       add("AU", [name.family, name.given, name.suffix].filter { !$0.isEmpty }.joined(separator: ", "))
@@ -124,8 +125,10 @@ extension PaperReference {
   /// - Throws: `invalidItem` if text is not UTF-8, or if the rest cannot be read.
   init(_ record: RISRecord) throws(LibraryError) {
     self.init()
-    key = try record.text("ID")
-    title = try record.text("TI", "T1", "CT", "BT")
+    // The number in a database says more than the number in somebody's library.
+    let numbers = try record.texts("AN") + record.texts("ID")
+    key = numbers.first { ArXivIdentifier.first(in: $0) == nil } ?? numbers.first
+    title = try record.text("TI", "T1", "CT", "BT", "ST")
     summary = try record.text("AB", "N2")
     for tag in ["AU", "A1"] {
       authors += try record.texts(tag).map { name in
@@ -144,7 +147,8 @@ extension PaperReference {
         }
       }
     }
-    publishedDate = try record.text("DA", "PY", "Y1").flatMap { ReferenceDate($0) }
+    publishedDate = ReferenceDate(
+      mostExactOf: try record.texts("PY") + record.texts("Y1") + record.texts("DA"))
     favoritedDate = try record.text("Y2").flatMap { ReferenceDate($0) }
     let texts =
       try record.texts("AN") + record.texts("UR") + record.texts("L1") + record.texts("DO")

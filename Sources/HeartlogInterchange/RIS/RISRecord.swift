@@ -34,7 +34,8 @@ struct RISRecord {
   /// Splits a file into records, and returns apart what does not begin with `TY`: tags outside of any record.
   ///
   /// `TY` begins a record; `ER`, the next `TY`, or the end of the file ends it. A line without a tag
-  /// continues the value before it: in abstracts and notes as a new line, in other values after a space.
+  /// continues the value before it: in abstracts and notes as a new line, in other values after a space. Of
+  /// keywords, each line is one.
   static func records(_ bytes: [UInt8]) -> (records: [RISRecord], strays: [RISRecord]) {
     var records: [RISRecord] = []
     var strays: [RISRecord] = []
@@ -79,6 +80,10 @@ struct RISRecord {
   private mutating func goOn(_ line: ArraySlice<UInt8>, after emptyLines: Int) {
     guard !tags.isEmpty else { return }
     let last = tags.count - 1
+    if tags[last].tag == "KW" {
+      tags.append(("KW", Array(line.withoutOuterWhiteSpace)))
+      return
+    }
     if Self.linedTags.contains(tags[last].tag) {
       tags[last].value += Array(repeating: 0x0A, count: emptyLines + 1)
     } else if !tags[last].value.isEmpty {

@@ -122,9 +122,10 @@ extension [UInt8] {
     return self[offset...].prefix(8).prefix { (0x30...0x39).contains($0) }.count
   }
 
-  /// Whether there is a letter or a digit at this offset.
+  /// Whether there is a lower-case letter or a digit at this offset. BibSonomy appends the next word of a text:
+  /// "arxiv:1412.6980Comment".
   fileprivate func continuesWord(at offset: Int) -> Bool {
-    offset < count && ((0x30...0x39).contains(self[offset]) || (0x41...0x5A).contains(self[offset] & 0xDF))
+    offset < count && ((0x30...0x39).contains(self[offset]) || (0x61...0x7A).contains(self[offset]))
   }
 
   /// The offset of a lower-case word, ignoring case in the text.

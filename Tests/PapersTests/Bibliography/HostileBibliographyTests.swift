@@ -73,11 +73,15 @@ struct HostileBibliographyTests {
       "@", "@a{", "@a{b,", "@a{b,\n", "\n@a{", "@comment{", "@string{a=", "{", "\\", "$", "\\'", "\\'{",
       "$${", "${$", " ", "\n", "\r", "TY  - \n", "AU  - a\n",
       "ER  - \n", "[", "{\"a\":", "[{", "\"", "arxiv:", "10.", ",",
+      "%", "%@a{", "@a{b, c={@a{b, c={}x} ", "@a{b c, ", "@preamble{",
     ] {
       let bytes = many(text, size / text.utf8.count)
       _ = try read(bytes, name)
     }
-    for text in ["{", "\\'{", "\\'", "$", "$${", "${", "\\$", "\\c ", " and ", ",", "arxiv.org/", "}{"] {
+    for text in [
+      "{", "\\'{", "\\'", "$", "$${", "${", "\\$", "\\c ", " and ", ",", "arxiv.org/", "}{",
+      "\\(", "\\textsuperscript{", "\\url{", "\\enquote{", "$<$",
+    ] {
       let inside = many(text, size / 2 / text.utf8.count)
       let close = inside.reduce(0) { $0 + ($1 == 0x7B ? 1 : $1 == 0x7D ? -1 : 0) }
       let value = inside + many("}", max(0, close))
@@ -90,10 +94,9 @@ struct HostileBibliographyTests {
     }
   }
 
-  @Test("five megabytes of @ hold nothing, and macros do not grow without end")
+  @Test("five megabytes of @ are no bibliography, and macros do not grow without end")
   func megabytes() throws {
-    let contents = try #require(try read(Array(repeating: UInt8(ascii: "@"), count: 5_000_000), "bibtex"))
-    #expect(contents.records.isEmpty && contents.refusals.isEmpty)
+    #expect(try read(Array(repeating: UInt8(ascii: "@"), count: 5_000_000), "bibtex") == nil)
     var text = "@string{a0 = {0123456789abcdef}}\n"
     for index in 1...40 { text += "@string{a\(index) = a\(index - 1) # a\(index - 1)}\n" }
     text += (0..<100).map { "@misc{k\($0), x = a16 # a16}\n" }.joined()

@@ -51,9 +51,12 @@ struct RISFormatTests {
       UR  - https://arxiv.org/abs/2006.08594v3
       """)
     let items = contents.records.map(\.item)
-    #expect(items.map(\.id) == ["doi:10.1000/abc", "smith", "quant-ph/0201082v1", "2006.08594v3"])
-    #expect(contents.records.map(\.line) == [1, 23, 28, 37])
-    #expect(contents.refusals.map(\.line) == [34, 30])
+    #expect(
+      items.map(\.id) == [
+        "doi:10.1000/abc", "smith", "quant-ph/0201082v1", "ref:e11e0399e67a22c55bdb", "2006.08594v3",
+      ])
+    #expect(contents.records.map(\.line) == [1, 23, 28, 30, 37])
+    #expect(contents.refusals.map(\.line) == [34])
     let first = items[0]
     #expect(first["title"] == .string("A title that goes on") && first.favoritedDate == 1_709_596_800_000)
     #expect(
