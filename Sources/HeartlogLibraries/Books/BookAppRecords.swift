@@ -15,7 +15,8 @@ struct BookRecordList: AppRecordList {
   private static let referenceDate: Milliseconds = 978_307_200_000
 
   func matches(_ outline: JSONOutline) -> Bool {
-    outline.elementNames.contains("fileURL") || outline.elementNames.isSuperset(of: ["title", "dateAdded"])
+    !outline.elementNames.isDisjoint(with: ["fileURL", Book.PathMember.file.rawValue])
+      || outline.elementNames.isSuperset(of: ["title", "dateAdded"])
   }
 
   func matches(_ item: FileItem) -> Bool {
