@@ -77,7 +77,12 @@ extension Favorites {
   public func takeOver(
     _ old: some Sequence<(item: Item, since: Date?)>, origin: String, progress: BatchProgress? = nil
   ) throws(HeartlogError) -> Int {
-    try batch(old, progress, origin: origin) { old throws(HeartlogError) in
+    // Dates are stored in milliseconds. Those of one millisecond are listed in the order in which they are written.
+    let sorted = old.enumerated().sorted { a, b in
+      let dates = (a.element.since ?? .distantFuture, b.element.since ?? .distantFuture)
+      return dates.0 == dates.1 ? a.offset < b.offset : dates.0 < dates.1
+    }.map(\.element)
+    return try batch(sorted, progress, origin: origin) { old throws(HeartlogError) in
       guard library.item(old.item.id.favoriteID) == nil else { return false }
       return try add(old.item, since: old.since)
     }

@@ -1,3 +1,5 @@
+import HeartlogStorage
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -292,7 +294,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 
   @discardableResult
-  private func perform(
+  func perform(
     _ operation: HeartlogState.Operation, on id: Item.ID
   ) throws(HeartlogError) -> WriteResult {
     let id = id.favoriteID
@@ -350,6 +352,17 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
       kept.append(Field(name: field.name, value: try heartlogErrors { try FieldValue(merged) }))
     }
     return kept
+  }
+
+  /// The fields of an item that is written later, when nobody is there to hear that it is not valid.
+  func checkedFields(of item: Item) throws(HeartlogError) -> [Field] {
+    let fields = try fields(of: item)
+    try heartlogErrors {
+      try NameRules.checkItem(item.id.favoriteID)
+      try Event(localFields: [].setting(fields), of: item.id.favoriteID, in: library.name)
+        .validateContent(wallTime: 0)
+    }
+    return fields
   }
 
   /// Returns an item as it is read when it has been added.

@@ -32,6 +32,9 @@ public final class FavoritesStore: Sendable {
   /// What reads compare to learn that another process has written.
   let seen: SeenGeneration
   let localStore: LocalStore
+  let coalesced: CoalescedWrites
+  /// What waits for others than the store.
+  let coalescing = Locked<[WeakWrites]>([])
   let asyncWrites = AsyncWriteQueue()
   /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)
@@ -87,6 +90,7 @@ public final class FavoritesStore: Sendable {
     }
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)
+    coalesced = CoalescedWrites(clock: options.clock, scheduler: options.storage.scheduler)
     let scheduler = options.storage.scheduler
     projection.hub.onSubscription { [weak log] in
       guard let log else { return nil }
@@ -191,18 +195,20 @@ public final class FavoritesStore: Sendable {
     try localStore.refresh()
   }
 
-  /// Makes every acknowledged commit durable. A buffered store does this itself within 100 ms.
+  /// Makes every acknowledged commit durable, and writes what waits of `update(_:coalescing:)`. A buffered store makes commits durable
+  /// itself within 100 ms.
   ///
   /// - Throws: `misuse` inside `write { }`; `outcomeUnknown` if the disk fails.
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
+    try flushCoalesced()
     try heartlogErrors { try log.flush() }
     try localStore.flush()
   }
 
   /// Releases everything that must not be held while the process is suspended: call it before an app or its extension is.
   ///
-  /// When it returns, acknowledged commits are durable, no lock is held and no file of the store is open, and nothing is watched. Snapshots and
+  /// When it returns, what waited of `update(_:coalescing:)` is written, acknowledged commits are durable, no lock is held and no file of the store is open, and nothing is watched. Snapshots and
   /// sealing in the background are abandoned; they are due again later. Writes in progress are waited for.
   ///
   /// The store stays usable: any later call wakes it by itself. Streams of changes go on, and tell what was missed, from the next read, write or
@@ -211,6 +217,7 @@ public final class FavoritesStore: Sendable {
   /// - Throws: `misuse` inside `write { }` and after `close()`; `outcomeUnknown` if the disk fails. The lock is released also then.
   public func rest() throws(HeartlogError) {
     try refuseInsideWrite("rest")
+    try flushCoalesced()
     projection.hub.rest()
     snapshots.rest()
     // What was queued may have made a snapshot due.

@@ -69,6 +69,26 @@ struct FavoriteArchivesTests {
     #expect(try archives.takeOver(rows).count == 0 && store.digest == digest)
   }
 
+  @Test(
+    "archives take-over: rows whose dates differ by microseconds are listed newest first, whatever their order"
+  )
+  func microseconds() throws {
+    let rows = [2, 4, 1, 3].map { number in
+      Archive(
+        identifier: ["d", "a", "c", "b"][number - 1], title: "T", archiveTitle: "T", mediatype: "audio",
+        creator: "A, B", publisher: "P", desc: "one\ntwo",
+        iconUrlString: "https://archive.org/services/img/x",
+        dateAdded: Date(timeIntervalSinceReferenceDate: 787_654_321.123 + Double(number) / 10_000))
+    }
+    #expect(try archives.takeOver(rows).count == 4)
+    #expect(store.read(\.commitCount) == 1)
+    let written = try store.readLog().next()?.records.compactMap(\.event?.item)
+    #expect(written == ["d", "a", "c", "b"])
+    let first = try #require(archives.favoriteArchives.first { $0.identifier == "a" })
+    #expect(first.displayTitle == "T" && first.desc == "one\ntwo" && first.mediatype == rows[0].mediatype)
+    #expect(first.iconUrlString == rows[0].iconUrlString && first.displayCreator == "A, B")
+  }
+
   @Test("archives take-over: a row that the store refuses is reported, and the others are taken")
   func refusedRow() throws {
     let long = String(repeating: "x", count: 4_097)

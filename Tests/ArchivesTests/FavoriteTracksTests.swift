@@ -28,6 +28,27 @@ struct FavoriteTracksTests {
 
   private var titles: String { playlist.favoriteItems.compactMap(\.title).joined() }
 
+  @Test("tracks take-over: the app's playlist keeps its order and what its rows show, and again is nothing")
+  func takeOver() throws {
+    try append("x")
+    var rows = try ["c", "a", "b"].map { try Self.track($0) }
+    rows[0].name = "c.mp3"
+    (rows[0].artist, rows[0].creator, rows[0].archiveTitle) = ("Band", "A,B", "Live")
+    (rows[0].track, rows[0].size, rows[0].format, rows[0].length) = ("3/12", "9000", "VBR MP3", "3:45")
+    rows.append(Track(url: try #require(URL(string: "no-scheme.mp3"))))
+    let before = store.read(\.commitCount)
+    let report = try playlist.takeOver(rows)
+    #expect(report.count == 3 && report.failures.count == 1 && store.read(\.commitCount) == before + 1)
+    #expect(titles == "xcab" && playlist.favoriteItems[1] == rows[0])
+    try playlist.removeFavoriteItem(url: rows[1].url)
+    try append("y")
+    let digest = store.digest
+    #expect(try playlist.takeOver(rows).count == 0 && store.digest == digest && titles == "xcby")
+    // A file that is on the playlist already is an error that the user sees.
+    let error = #expect(throws: LibraryError.self) { try playlist.appendFavoriteItem(rows[0]) }
+    #expect(error?.localizedDescription == "Track is already in the playlist Favorites.")
+  }
+
   @Test("tracks: the playlist is there from the start, permanent, and keeps url, title and archive")
   func permanent() throws {
     #expect(FavoriteTracks.name == "Favorites" && playlist.favoriteItems == [])

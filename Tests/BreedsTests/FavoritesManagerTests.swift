@@ -193,6 +193,25 @@ struct FavoritesManagerTests {
     #expect(try manager.isLiked(Self.image("akita/1")) == isFavorite)
   }
 
+  @Test(
+    "breeds take-over: what the app's encoder writes is taken over, and a member that is not known is reported"
+  )
+  func encodedImages() throws {
+    let persisted = Data(
+      #"[{"url":"https:\/\/images.dog.ceo\/breeds\/hound-afghan\/n02088094_1003.jpg","isFavorite":true},{"isFavorite":true,"url":"https:\/\/images.dog.ceo\/breeds\/akita\/512px-Ainu-Dog.jpg","seen":3}]"#
+        .utf8)
+    let report = try manager.takeOver(persisted: persisted)
+    #expect(report.count == 2)
+    #expect(report.failures == [.invalidItem(#""seen" is not known, and was left out of 1 record"#)])
+    let images = try manager.fetchFavorites()
+    #expect(
+      Set(images.map(\.url.absoluteString)) == [
+        "https://images.dog.ceo/breeds/hound-afghan/n02088094_1003.jpg",
+        "https://images.dog.ceo/breeds/akita/512px-Ainu-Dog.jpg",
+      ])
+    #expect(images.allSatisfy { $0.breed != nil })
+  }
+
   @Test("breeds mend: what is persisted with isFavorite false is not a favorite anywhere")
   func persistedFalse() async throws {
     let persisted = try JSONValue.parse(

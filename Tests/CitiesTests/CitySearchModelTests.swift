@@ -126,6 +126,35 @@ struct CitySearchModelTests {
     #expect(cities.search(prefix: "an", favoritesOnly: false).map(\.id) == [3])
   }
 
+  @Test("cities take-over: what the app's encoder writes of a city is taken over in whole")
+  func encodedCities() throws {
+    let array = Data(
+      #"[{"isFavorite":true,"coord":{"lat":44.549999,"lon":34.283333},"name":"Hurzuf","_id":707860,"country":"UA"},{"isFavorite":false,"coord":{"lat":0,"lon":0},"name":"Novinki","_id":519188,"country":"RU"}]"#
+        .utf8)
+    let report = try app.repository.takeOver(persisted: array)
+    #expect(report.count == 1 && report.failures == [])
+    let city = try #require(app.repository.fetchFavorites().first)
+    #expect(city.id == 707_860 && city.name == "Hurzuf" && city.country == "UA" && city.isFavorite)
+    #expect(city.lon == 34.283333 && city.lat == 44.549999)
+    let decoded = try JSONDecoder().decode([City].self, from: array)
+    #expect(decoded.map(\.isFavorite) == [true, false] && decoded[0] == city)
+  }
+
+  @Test("cities take-over: the recent search terms keep their order, and removed ones do not come back")
+  func searchTerms() throws {
+    let terms = try RecentSearchTerms(app.store)
+    let rows = (1...10).map { (term: "term \($0)", searchedAt: Date(timeIntervalSince1970: Double($0))) }
+    try terms.takeOver(rows + [(term: "ab", searchedAt: .now)])
+    let newest = (3...10).reversed().map { "term \($0)" }
+    #expect(terms.terms == newest)
+    try terms.record("London")
+    try terms.takeOver(rows)
+    #expect(terms.terms == ["London"] + newest.dropLast())
+    try terms.removeAll()
+    try terms.takeOver(rows.suffix(8))
+    #expect(terms.terms == [])
+  }
+
   @Test(
     "cities take-over: rows of a database and an array of user defaults are one commit, and again is nothing")
   func takeOver() throws {

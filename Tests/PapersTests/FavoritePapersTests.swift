@@ -44,6 +44,28 @@ struct FavoritePapersTests {
     #expect(try papers.takeOver(rows).count == 0 && store.digest == digest)
   }
 
+  @Test("papers take-over: a row keeps all that the app shows, and dates of one millisecond their order")
+  func wholeRow() throws {
+    let start = 787_654_321.123
+    let rows = try (1...3).reversed().map { number in
+      var paper = try Self.paper("\(4 - number)v1", isFavorite: true)
+      // As the app keeps them: joined by ", ".
+      paper.authors = "A. Author, B. Author".components(separatedBy: ", ")
+      paper.categories = "cs.AI, math.CO".components(separatedBy: ", ")
+      paper.updatedDate = Date(timeIntervalSinceReferenceDate: 5)
+      paper.favoritedDate = Date(timeIntervalSinceReferenceDate: start + Double(number) / 10_000)
+      return paper
+    }
+    #expect(try papers.takeOver(rows).count == 3)
+    let written = try store.readLog().next()?.records.compactMap(\.event?.item)
+    #expect(written == ["3v1", "2v1", "1v1"])
+    var shown = try #require(papers.favoritePapers.first { $0.id == "1v1" })
+    #expect(
+      shown.favoritedDate.map { abs($0.timeIntervalSince(rows[0].favoritedDate ?? .now)) < 0.001 } == true)
+    shown.favoritedDate = rows[0].favoritedDate
+    #expect(shown == rows[0])
+  }
+
   // MARK: - Flows of the document
 
   @Test("papers flow: add to favorites")

@@ -1,4 +1,5 @@
 import HeartlogEvents
+import HeartlogStorage
 
 extension FavoritesLibrary {
   /// This library as a type sees it whose fields with these names are device-local.
@@ -15,9 +16,7 @@ extension FavoritesLibrary {
   var localValues: LocalValues? {
     guard !localFields.isEmpty else { return nil }
     return LocalValues(
-      names: localFields, library: name,
-      // The name was checked when this library was made.
-      stored: store.localStore.current.flatMap { try? $0.library(name) },
+      names: localFields, library: name, stored: store.localStore,
       changes: WriteTransaction.joined(by: store)?.localChanges)
   }
 
@@ -78,14 +77,13 @@ extension FavoritesLibrary {
 struct LocalValues {
   let names: Set<String>
   let library: String
-  /// The same library of the inner store; nil if there is no value.
-  let stored: FavoritesLibrary?
+  let stored: LocalStore
   /// The changes of the `write { }` closure that reads.
   let changes: LocalChanges?
 
   /// The local values of an item, sorted by the bytes of their names, without nulls.
   func fields(of id: String) -> [Field] {
-    let stored = stored?.item(id)?.fields.filter { names.contains($0.name) } ?? []
+    let stored = stored.fields(of: id, in: library).filter { names.contains($0.name) }
     let changed = changes?.fields(of: id, in: library) ?? []
     guard !changed.isEmpty else { return stored }
     return stored.setting(changed).filter { !$0.value.isNull && names.contains($0.name) }
@@ -110,8 +108,8 @@ struct LocalValues {
 
   /// All items of the log, as `item(_:_:)` shows each, and those that have local values only.
   func allItems(_ logged: [ItemState]) -> [ItemState] {
-    var ids = (stored?.items() ?? []).map(\.id)
-    ids += changes?.items.filter { $0.library == library }.map(\.id) ?? []
+    var ids = stored.items(in: library)
+    ids += changes?.items.filter { $0.library == library }.map(\.item) ?? []
     var known = Set(logged.map { UTF8Key($0.id) })
     let others = ids.filter { known.insert(UTF8Key($0)).inserted }
     return items(logged) + others.compactMap { item($0, nil) }

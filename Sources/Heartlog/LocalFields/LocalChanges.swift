@@ -1,19 +1,14 @@
+import HeartlogStorage
+
 /// The local values that a `write { }` closure has set. They are written once its commit is acknowledged.
 struct LocalChanges: Sendable {
-  /// The values of one item. Null clears a field.
-  struct Item: Sendable {
-    let library: String
-    let id: String
-    fileprivate(set) var fields: [Field]
-  }
-
   private struct Key: Hashable {
     let library: String
     let id: UTF8Key
   }
 
-  /// The items in the order in which they were first set.
-  private(set) var items: [Item] = []
+  /// The values of each item, in the order in which the items were first set. Null clears a field.
+  private(set) var items: [Event] = []
   private var indices: [Key: Int] = [:]
   /// How the values are written; as the options of the store say if nil.
   var durability: Durability?
@@ -32,19 +27,10 @@ struct LocalChanges: Sendable {
   mutating func set(_ fields: [Field], of id: String, in library: String) {
     guard !fields.isEmpty else { return }
     let key = Key(library: library, id: UTF8Key(id))
-    guard let index = indices[key] else {
-      indices[key] = items.count
-      return items.append(Item(library: library, id: id, fields: fields))
-    }
-    items[index].fields = items[index].fields.setting(fields)
-  }
-}
-
-extension [Field] {
-  /// These fields with other values, sorted by the bytes of their names.
-  func setting(_ changed: [Field]) -> [Field] {
-    var values: [UTF8Key: Field] = [:]
-    for field in self + changed { values[UTF8Key(field.name)] = field }
-    return values.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    let index = indices[key] ?? items.count
+    let before = index < items.count ? items[index].fields : []
+    indices[key] = index
+    let item = Event(localFields: before.setting(fields), of: id, in: library)
+    if index < items.count { items[index] = item } else { items.append(item) }
   }
 }

@@ -1,44 +1,34 @@
 import HeartlogFiles
 import HeartlogStorage
+import Synchronization
 
-/// The values of device-local fields, in a store of their own inside the folder of the store: `local/<replica>`.
+/// The values of device-local fields, beside the log of a store.
 ///
-/// The replica in the name is the one that the outer store writes as, so a copy that becomes a new replica has none of the values. The
-/// inner store is opened when a type with local fields is used, and created by the first value that is written.
+/// They belong to the replica that the store writes as, so a copy that becomes a new replica has none of them. They are read when a type
+/// with local fields is used, and their file is created by the first value that is written.
 final class LocalStore: Sendable {
-  private struct State {
-    /// Whether a type with local fields was used.
-    var isUsed = false
-    /// The replica whose values `store` contains.
-    var replica: ReplicaID?
-    var store: FavoritesStore?
-    /// The number of events of `store` that readers were told of.
-    var toldEvents: UInt64 = 0
-  }
-
   private let log: CommitLog
-  private let path: String
-  private let fileSystem: any FileSystem
-  private let options: StoreOptions
-  private let state = Locked(State())
-  /// Held while the inner store is opened or created.
-  private let opening = Locked(())
+  private let file: LocalFieldsFile
+  private let isCopied: @Sendable () throws -> Bool
+  private let isDurable: Bool
+  private let refreshesAutomatically: Bool
+  /// Whether a type with local fields was used.
+  private let isUsed = Atomic(false)
   /// Tells models that a local value changed.
   let hub = ChangeHub()
 
   /// - Parameters:
-  ///   - log: the log of the outer store.
-  ///   - path: the folder of the outer store.
-  ///   - options: the options of the outer store.
+  ///   - log: the log of the store.
+  ///   - path: the folder of the store.
+  ///   - options: the options of the store.
   init(beside log: CommitLog, at path: String, on fileSystem: any FileSystem, options: StoreOptions) {
     self.log = log
-    self.path = path
-    self.fileSystem = fileSystem
-    var options = options
-    options.name = ""
-    // The key of an app belongs to the outer store: the replica of a store is a hash of its key.
-    options.deviceKey = .folder
-    self.options = options
+    isDurable = options.durability == .durable
+    refreshesAutomatically = options.refreshesAutomatically
+    isCopied = { try CommitLog.isCopied(at: path, on: fileSystem) }
+    file = LocalFieldsFile(at: path, on: fileSystem, options: options.storage) { replica in
+      try Self.storedValues(in: "\(path)/local/\(replica)", on: fileSystem)
+    }
     let scheduler = options.storage.scheduler
     hub.onSubscription { [weak self] in
       // A failed read is retried, and its error thrown, by the next write or refresh.
@@ -50,144 +40,90 @@ final class LocalStore: Sendable {
 
   deinit { hub.finish() }
 
-  private var folder: String { "\(path)/local" }
-
-  /// The inner store; nil if no local value was written by this replica, as far as this process knows. Does not touch the disk.
-  var current: FavoritesStore? {
-    let replica = log.ownReplica
-    return state.withLock { $0.replica == replica ? $0.store : nil }
+  /// The values that a store inside the folder contains, which earlier programs wrote; none if there is no such store.
+  private static func storedValues(
+    in folder: String, on fileSystem: any FileSystem
+  ) throws -> [Event] {
+    guard try fileSystem.info("\(folder)/store") != nil else { return [] }
+    var options = StoreOptions()
+    options.access = .readOnly
+    options.createsIfMissing = false
+    let store = try FavoritesStore(at: folder, on: fileSystem, options: options)
+    return try store.read(\.libraries).flatMap { name in
+      try store.library(name).items().map {
+        Event(localFields: Array($0.fields), of: $0.id, in: name)
+      }
+    }
   }
 
-  // MARK: - Opening
+  // MARK: - Reading
 
-  /// Opens the inner store, now or as soon as there is one.
+  /// Reads the values, now and whenever the store reads what others wrote.
   ///
-  /// - Throws: any error of opening a store.
+  /// - Throws: `corrupt` or `inputOutput` if they are there and cannot be read.
   func use() throws(HeartlogError) {
-    state.withLock { $0.isUsed = true }
-    try open()
+    isUsed.store(true, ordering: .relaxed)
+    if !file.holds(log.ownReplica) { try refresh() }
   }
-
-  private func open() throws(HeartlogError) {
-    guard current == nil else { return }
-    try opening.withLock { _ throws(HeartlogError) in
-      guard current == nil else { return }
-      let replica = log.ownReplica
-      let inner = "\(folder)/\(replica)"
-      let isThere = try heartlogErrors {
-        // A copy keeps the name of its original until it is written.
-        try fileSystem.info("\(inner)/store") != nil && !CommitLog.isCopied(at: path, on: fileSystem)
-      }
-      if isThere { try open(inner, of: replica, createsIfMissing: false) }
-    }
-  }
-
-  /// Opens or creates the inner store.
-  private func openForWriting() throws(HeartlogError) -> FavoritesStore {
-    if let current { return current }
-    return try opening.withLock { _ throws(HeartlogError) in
-      if let current { return current }
-      let replica = log.ownReplica
-      try heartlogErrors {
-        if try fileSystem.info(folder) == nil { try makeFolder() }
-        for name in try fileSystem.entries(of: folder) where name != replica.description {
-          try removeFiles(in: "\(folder)/\(name)")
-        }
-      }
-      return try open("\(folder)/\(replica)", of: replica, createsIfMissing: true)
-    }
-  }
-
-  @discardableResult
-  private func open(
-    _ inner: String, of replica: ReplicaID, createsIfMissing: Bool
-  ) throws(HeartlogError) -> FavoritesStore {
-    var options = options
-    options.createsIfMissing = createsIfMissing
-    let store = try FavoritesStore(at: inner, on: fileSystem, options: options)
-    let events = store.read(\.eventCount)
-    state.withLock { $0 = State(isUsed: true, replica: replica, store: store, toldEvents: events) }
-    return store
-  }
-
-  private func makeFolder() throws(FileError) {
-    do throws(FileError) { try fileSystem.createDirectory(folder) } catch {
-      guard error.alreadyExists else { throw error }
-    }
-    try fileSystem.synchronizeDirectory(path)
-  }
-
-  /// Removes the files of a replica that this store was. They may describe another machine.
-  private func removeFiles(in folder: String) throws(FileError) {
-    for name in try fileSystem.entries(of: folder) {
-      let path = "\(folder)/\(name)"
-      if try fileSystem.info(path)?.kind == .directory {
-        try removeFiles(in: path)
-      } else {
-        try fileSystem.remove(path)
-      }
-    }
-  }
-
-  // MARK: - Reading and writing
 
   /// Reads what other processes wrote.
   func refresh() throws(HeartlogError) {
-    guard state.withLock(\.isUsed) else { return }
-    try open()
-    guard let store = current else { return }
-    try store.refresh()
-    tell(of: store)
-  }
-
-  /// Writes values whose commit was acknowledged, or that have none.
-  func write(_ changes: LocalChanges) throws(HeartlogError) {
-    guard !changes.isEmpty else { return }
-    let store = try openForWriting()
-    defer { tell(of: store) }
-    var rest = changes.items[...]
-    while !rest.isEmpty {
-      try heartlogErrors {
-        try store.write(durability: changes.durability) {
-          let transaction = WriteTransaction.joined(by: store)
-          while let item = rest.first, transaction?.isFull == false {
-            try store.library(item.library).set(item.fields, of: item.id)
-            rest.removeFirst()
-          }
-        }
-      }
-    }
-  }
-
-  private func tell(of store: FavoritesStore) {
-    let events = store.read(\.eventCount)
-    let isNew = state.withLock { state in
-      guard state.store === store, state.toldEvents != events else { return false }
-      state.toldEvents = events
-      return true
+    guard isUsed.load(ordering: .relaxed) else { return }
+    let replica = log.ownReplica
+    let isNew = try heartlogErrors {
+      // A copy keeps the name of its original until it is written.
+      guard try file.holds(replica) || !isCopied() else { return false }
+      return try file.refresh(as: replica)
     }
     if isNew { hub.tellRestart { [] } }
   }
 
-  /// Erases the values of an item.
-  func erase(_ id: String, in library: String) throws(HeartlogError) {
-    try open()
-    try current?.refresh()
-    guard let store = current, try store.library(library).item(id) != nil else { return }
-    try store.erase(id, in: library)
-    tell(of: store)
+  /// The values of an item, sorted by the bytes of their names.
+  func fields(of id: String, in library: String) -> [Field] {
+    refreshForReading()
+    return file.fields(of: id, in: library, as: log.ownReplica)
   }
 
-  func flush() throws(HeartlogError) { try current?.flush() }
+  /// The items of a library with a value, in no particular order.
+  func items(in library: String) -> [String] {
+    refreshForReading()
+    return file.items(in: library, as: log.ownReplica)
+  }
+
+  private func refreshForReading() {
+    // The error is thrown by the next write or `refresh`.
+    if refreshesAutomatically, !file.isCurrent { try? refresh() }
+  }
+
+  // MARK: - Writing
+
+  /// Writes values whose commit was acknowledged, or that have none.
+  func write(_ changes: LocalChanges) throws(HeartlogError) {
+    guard !changes.isEmpty else { return }
+    let isDurable = changes.durability.map { $0 == .durable } ?? isDurable
+    try heartlogErrors { try file.write(changes.items, as: log.ownReplica, isDurable: isDurable) }
+    hub.tellRestart { [] }
+  }
+
+  /// Erases the values of an item.
+  func erase(_ id: String, in library: String) throws(HeartlogError) {
+    if try heartlogErrors({ try file.erase(id, in: library, as: log.ownReplica) }) {
+      hub.tellRestart { [] }
+    }
+  }
+
+  func flush() throws(HeartlogError) { try heartlogErrors { try file.flush(as: log.ownReplica) } }
 
   /// Releases everything that must not be held while the process is suspended.
   func rest() throws(HeartlogError) {
     hub.rest()
-    try current?.rest()
+    try flush()
+    file.rest()
   }
 
   func close() throws(HeartlogError) {
-    try current?.close()
+    try flush()
+    file.rest()
     hub.finish()
   }
 }

@@ -132,6 +132,22 @@ extension RowEncoding {
 // One event as stored in a row. The event's hash is computed over the same bytes.
 
 extension RowEncoding {
+  /// Appends one event, as it is in a row.
+  package static func append(_ event: Event, to output: inout [UInt8]) {
+    var writer = ByteWriter(output)
+    write(event, to: &writer)
+    output = writer.bytes
+  }
+
+  /// The event that `append` has written to exactly these bytes.
+  package static func event(_ bytes: UnsafeRawBufferPointer) throws(MalformedError) -> Event {
+    var reader = ByteReader(bytes)
+    let row = try RowEvent(from: &reader)
+    try reader.end()
+    guard let event = row.record.event else { throw MalformedError("a placeholder where an event should be") }
+    return event
+  }
+
   static func write(_ record: EventRecord, to writer: inout (some ByteOutput & ~Copyable)) {
     switch record {
     case .withheld(let hash):

@@ -54,7 +54,10 @@ private struct ArchivesDescriptor: LibraryDescriptor {
 /// Files of archives, identified by their URLs.
 private struct TracksDescriptor: LibraryDescriptor {
   let name = Track.library
-  let fields: [LibraryField] = [.init("title"), .init("archiveIdentifier")]
+  let fields: [LibraryField] = [
+    .init("title"), .init("archiveIdentifier"), .init("archiveTitle"), .init("name"), .init("artist"),
+    .init("creator"), .init("track"), .init("size"), .init("format"), .init("length"),
+  ]
   let titleFields = ["title"]
   let subtitleFields: [String] = []
   let idColumns: Set<String> = ["url"]

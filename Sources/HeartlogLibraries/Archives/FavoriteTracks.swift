@@ -50,9 +50,7 @@ public struct FavoriteTracks: Sendable {
   ///   is left unchanged; `LibraryError.invalidItem` for a URL without a scheme; `HeartlogError` if the store
   ///   cannot be written.
   public func appendFavoriteItem(_ track: Track, since date: Date? = nil) throws {
-    guard track.url.scheme != nil, URL(favoriteID: track.id.favoriteID) != nil else {
-      throw LibraryError.invalidItem("\"\(track.url.absoluteString)\" is no address of a file")
-    }
+    try Self.checkAddress(of: track)
     try library.store.write {
       let positions = positions()
       guard !favorites.contains(track.id) else {
@@ -65,6 +63,48 @@ public struct FavoriteTracks: Sendable {
         let own = TrackOrder.key(of: item), own <= last
       else { return }
       try put([track], at: positions.count, among: positions)
+    }
+  }
+
+  /// Takes over the files of the app's own playlist at the end of this one, in their order and in one commit.
+  ///
+  /// ```swift
+  /// try tracks.takeOver(playlist.files?.array.compactMap { file in
+  ///   guard let file = file as? ArchiveFileEntity, let url = file.onlineUrl else { return nil }
+  ///   var track = Track(url: url, title: file.title, archiveIdentifier: file.identifier)
+  ///   (track.name, track.archiveTitle) = (file.name, file.archiveTitle)
+  ///   (track.artist, track.creator, track.track) = (file.artist, file.creator, file.track)
+  ///   (track.size, track.format, track.length) = (file.size, file.format, file.length)
+  ///   return track
+  /// } ?? [])
+  /// ```
+  ///
+  /// A track that the store has had before stays as it is: one that was removed since does not come back, and a
+  /// second call changes nothing.
+  ///
+  /// - Throws: `HeartlogError` if the store cannot be written.
+  @discardableResult
+  public func takeOver(_ tracks: some Sequence<Track>) throws -> TakeOverReport {
+    let (items, failures) = tracks.converting { (track) throws(LibraryError) -> Track? in
+      try Self.checkAddress(of: track)
+      try favorites.checkStorable(track)
+      return track
+    }
+    let count = try library.store.write(origin: TakeOverOrigin.database) {
+      let positions = positions()
+      var added: [Track] = []
+      for track in items where library.item(track.id.favoriteID) == nil {
+        if try favorites.add(track) { added.append(track) }
+      }
+      if !added.isEmpty { try put(added, at: positions.count, among: positions) }
+      return added.count
+    }
+    return TakeOverReport(count: count, failures: failures)
+  }
+
+  private static func checkAddress(of track: Track) throws(LibraryError) {
+    guard track.url.scheme != nil, URL(favoriteID: track.id.favoriteID) != nil else {
+      throw .invalidItem("\"\(track.url.absoluteString)\" is no address of a file")
     }
   }
 

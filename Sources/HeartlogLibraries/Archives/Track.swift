@@ -17,6 +17,22 @@ public struct Track: FavoriteItem, Hashable {
   public var title: String?
   /// The archive that the file belongs to; `nil` for a file from elsewhere.
   public var archiveIdentifier: String?
+  /// The title of the archive.
+  public var archiveTitle: String?
+  /// The name of the file in its archive.
+  public var name: String?
+  /// The artist, as the file names one.
+  public var artist: String?
+  /// The creators of the archive, joined by ",".
+  public var creator: String?
+  /// The number of the file on its record, "3" or "3/12".
+  public var track: String?
+  /// The size in bytes, as the archive writes it.
+  public var size: String?
+  /// The format, "VBR MP3".
+  public var format: String?
+  /// The duration, as the archive writes it: in seconds, or "3:45".
+  public var length: String?
 
   public var id: URL { url }
 
@@ -33,6 +49,14 @@ public struct Track: FavoriteItem, Hashable {
     url = try container.decode(URL.self, forKey: .id, or: .url)
     title = try container.decodeIfPresent(String.self, forKey: .title)
     archiveIdentifier = try container.decodeIfPresent(String.self, forKey: .archiveIdentifier)
+    archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
+    name = try container.decodeIfPresent(String.self, forKey: .name)
+    artist = try container.decodeIfPresent(String.self, forKey: .artist)
+    creator = try container.decodeIfPresent(String.self, forKey: .creator)
+    track = try container.decodeIfPresent(String.self, forKey: .track)
+    size = try container.decodeIfPresent(String.self, forKey: .size)
+    format = try container.decodeIfPresent(String.self, forKey: .format)
+    length = try container.decodeIfPresent(String.self, forKey: .length)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -40,10 +64,18 @@ public struct Track: FavoriteItem, Hashable {
     try container.encode(url, forKey: .id)
     try container.encodeIfPresent(title, forKey: .title)
     try container.encodeIfPresent(archiveIdentifier, forKey: .archiveIdentifier)
+    try container.encodeIfPresent(archiveTitle, forKey: .archiveTitle)
+    try container.encodeIfPresent(name, forKey: .name)
+    try container.encodeIfPresent(artist, forKey: .artist)
+    try container.encodeIfPresent(creator, forKey: .creator)
+    try container.encodeIfPresent(track, forKey: .track)
+    try container.encodeIfPresent(size, forKey: .size)
+    try container.encodeIfPresent(format, forKey: .format)
+    try container.encodeIfPresent(length, forKey: .length)
   }
 
   private enum CodingKeys: CodingKey {
-    case id, url, title, archiveIdentifier
+    case id, url, title, archiveIdentifier, archiveTitle, name, artist, creator, track, size, format, length
   }
 }
 

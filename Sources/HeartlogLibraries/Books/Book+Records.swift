@@ -27,7 +27,8 @@ extension Book {
     return records(elements) { (element) throws(LibraryError) in try Book(appRecord: element) }
   }
 
-  /// Parses one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths.
+  /// Parses one record: `dateAdded` as seconds since 2001 or as RFC 3339, URLs as strings or as bare paths. The app writes the paths of
+  /// the audio, the cover and the associated files as `fileURLString`, `coverImageURLString` and `associatedFilesStrings`.
   ///
   /// - Throws: `LibraryError.invalidItem` if the record has no id, title or date, or a value of another kind.
   public init(appRecord record: some JSONSource) throws(LibraryError) {
@@ -41,15 +42,34 @@ extension Book {
     for known in Self.descriptor.fields {
       if let value = record[known.name] { try known.check(json: value) }
     }
+    for name in [PathMember.file, .cover].map(\.rawValue) {
+      guard let value = record[name], !value.isNull, value.string == nil else { continue }
+      throw .invalidItem("\(name) is \(value.kind), not a path")
+    }
     let duration = max(0, record["duration"]?.number ?? 0)
     self.init(
-      id: id, title: title, author: record["author"]?.string, fileURL: Self.url(record["fileURL"]),
-      coverImageURL: Self.url(record["coverImageURL"]), duration: duration,
+      id: id, title: title, author: record["author"]?.string,
+      fileURL: Self.url(record["fileURL"]) ?? Self.url(record[PathMember.file.rawValue]),
+      coverImageURL: Self.url(record["coverImageURL"]) ?? Self.url(record[PathMember.cover.rawValue]),
+      duration: duration,
       currentPosition: Self.clamped(record["currentPosition"]?.number ?? 0, duration: duration),
       dateAdded: try Self.date(record["dateAdded"], of: id), isDownloaded: record["isDownloaded"]?.bool,
       googleDriveFileID: record["googleDriveFileID"]?.string,
-      associatedFiles: try Self.files(record["associatedFiles"], of: id))
+      associatedFiles: try Self.files(
+        record["associatedFiles"] ?? record[PathMember.associatedFiles.rawValue], of: id))
   }
+
+  /// The members in which the app keeps the paths of files.
+  enum PathMember: String, CaseIterable {
+    case file = "fileURLString"
+    case cover = "coverImageURLString"
+    case associatedFiles = "associatedFilesStrings"
+  }
+
+  /// The members of a record that are read.
+  static let appMembers = Set(
+    descriptor.fields.map(\.name) + PathMember.allCases.map(\.rawValue)
+      + ["id", "dateAdded", FieldName.favoritedDate, "fields"])
 
   private static func files(_ list: JSONValue?, of id: UUID) throws(LibraryError) -> [URL] {
     guard let list, !list.isNull else { return [] }

@@ -86,7 +86,7 @@ public struct Book: FavoriteItem, Hashable {
     // Device-local.
     case fileURL, coverFileURL, isDownloaded, associatedFiles
     // In the app's own JSON.
-    case dateAdded
+    case dateAdded, fileURLString, coverImageURLString, associatedFilesStrings
   }
 
   /// Decodes a book of the store, or a record of the app's own: with URLs as strings or as bare paths. An error
@@ -104,7 +104,8 @@ public struct Book: FavoriteItem, Hashable {
     // In the store, an older version left the path of another device as the address of the cover.
     let isStored = container.contains(.favoritedDate)
     let cover = try urlIfPresent(.coverImageURL).flatMap { isStored && $0.isFileURL ? nil : $0 }
-    let coverFile = try urlIfPresent(.coverFileURL)
+    let coverFile = try urlIfPresent(.coverFileURL) ?? urlIfPresent(.coverImageURLString)
+    let filesKey = [.associatedFiles, .associatedFilesStrings].first(where: container.contains)
     let duration = try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0
     guard duration >= 0 else {
       throw DecodingError.dataCorruptedError(
@@ -114,7 +115,7 @@ public struct Book: FavoriteItem, Hashable {
       id: try container.decode(UUID.self, forKey: .id),
       title: try container.decode(String.self, forKey: .title),
       author: try container.decodeIfPresent(String.self, forKey: .author),
-      fileURL: try urlIfPresent(.fileURL),
+      fileURL: try urlIfPresent(.fileURL) ?? urlIfPresent(.fileURLString),
       coverImageURL: cover ?? coverFile,
       duration: duration,
       currentPosition: Self.clamped(
@@ -122,8 +123,8 @@ public struct Book: FavoriteItem, Hashable {
       dateAdded: try container.decode(Date.self, forKey: .favoritedDate, or: .dateAdded),
       isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
       googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
-      associatedFiles: try container.decodeIfPresent([String].self, forKey: .associatedFiles)?.map {
-        try url($0, .associatedFiles)
+      associatedFiles: try filesKey.flatMap { key in
+        try container.decodeIfPresent([String].self, forKey: key)?.map { try url($0, key) }
       } ?? [],
       // A value from a later version is ignored, so that the book is not lost.
       coverSearch: try container.decodeIfPresent(String.self, forKey: .coverSearch)

@@ -18,7 +18,8 @@ struct BookRecordList: AppRecordList {
     let names = outline.elementNames
     // The app has no favoritedDate.
     return !names.contains(FieldName.favoritedDate)
-      && (names.contains("fileURL") || names.isSuperset(of: ["title", "dateAdded"]))
+      && (!names.isDisjoint(with: ["fileURL", Book.PathMember.file.rawValue])
+        || names.isSuperset(of: ["title", "dateAdded"]))
   }
 
   func matches(_ item: FileItem) -> Bool {

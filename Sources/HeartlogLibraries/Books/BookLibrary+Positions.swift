@@ -38,25 +38,37 @@ extension BookLibrary {
   ///
   /// - Returns: Whether it should be written now; `nil` if it is not accepted.
   func report(_ position: Double, of id: Book.ID) -> Bool? {
-    let now = clock()
-    let (events, lastStamp) = store.read { ($0.counts(of: Book.library).events, $0.lastStamp) }
-    return memory.withLock { memory in
-      guard let held = memory.positions.held(id, events: events, read: { read(id) }) else { return nil }
-      let waiting = PositionTracks.Waiting(
-        seconds: Book.clamped(position, duration: held.duration),
-        stamp: max(lastStamp, HybridTimestamp(milliseconds: max(0, now))))
-      return memory.positions.report(waiting, of: id, held: held, at: now)
+    guard let stored = stored(id) else { return nil }
+    let seconds = stored.clamped(position)
+    let waiting = positions.waiting(id.favoriteID, in: Book.library)
+    let isAccepted = memory.withLock { memory in
+      if seconds > 0 {
+        memory.playing = id
+        memory.beforeZero[id] = nil
+        return true
+      }
+      // Nothing of the book has been played yet: the player is loading it.
+      guard memory.playing == id || (waiting?.seconds ?? stored.seconds) == 0 else { return false }
+      if let waiting, waiting.seconds > 0 { memory.beforeZero[id] = waiting }
+      return true
     }
+    guard isAccepted else { return nil }
+    let library = books.library
+    let isDue = positions.report(
+      [Field.position(seconds)], of: id.favoriteID, in: library, stored: stored.item,
+      every: Self.spacingMilliseconds
+    ) { (fields, id) throws(HeartlogError) in if library.contains(id) { try library.set(fields, of: id) } }
+    return seconds > 0 && isDue
   }
+
+  /// The least time between two writes of one book's position, except on pause, stop, book change and close.
+  private static let spacingMilliseconds: Milliseconds = 5_000
 
   /// The position of a book in seconds: the last one reported here, or a newer one from another device; 0 if
   /// there is none.
   public func loadPosition(for id: Book.ID) -> Double {
-    let held = read(id)
-    let waiting = memory.withLock { $0.positions.waiting(id) }
-    guard let held else { return 0 }
-    let position = waiting.flatMap { isSuperseded($0, of: id) ? nil : $0.seconds } ?? held.position
-    return Book.clamped(position, duration: held.duration)
+    guard let stored = stored(id) else { return 0 }
+    return stored.clamped(positions.waiting(id.favoriteID, in: Book.library)?.seconds ?? stored.seconds)
   }
 
   /// Writes all positions that wait, in one commit. A position that is older than one from another device is
@@ -74,45 +86,46 @@ extension BookLibrary {
       guard books.contains(id) else { return }
       try books.library.set([Field.position(nil)], of: id.favoriteID)
     }
-    memory.withLock { $0.positions.remove(id) }
+    forgetPosition(of: id)
   }
 
-  func flush(_ id: Book.ID?) throws(HeartlogError) {
-    guard memory.withLock({ !$0.positions.waiting(of: id, atBookChange: false).isEmpty }) else { return }
-    let written = try store.writeAsOne { () throws(HeartlogError) in try writeWaiting(of: id) }
-    memory.withLock { $0.positions.forget(written, at: clock()) }
+  func flush(_ id: Book.ID?) throws(HeartlogError) { try positions.flush(id?.favoriteID) }
+
+  /// Forgets the position of a book that waits.
+  func forgetPosition(of id: Book.ID) {
+    positions.remove(id.favoriteID, in: Book.library)
+    memory.withLock { $0.forgetPosition(of: id) }
   }
 
-  /// Writes the positions that wait. Must be called inside a write.
-  ///
-  /// - Returns: The positions that need not wait any longer, once the commit succeeds.
-  func writeWaiting(
-    of id: Book.ID? = nil, atBookChange: Bool = false
-  ) throws(HeartlogError) -> [PositionTracks.Entry] {
-    let waiting = memory.withLock { $0.positions.waiting(of: id, atBookChange: atBookChange) }
-    for (entry, value) in waiting {
-      guard let value, books.contains(entry.id), !isSuperseded(value, of: entry.id) else { continue }
-      try books.library.set([Field.position(value.seconds)], of: entry.id.favoriteID)
+  /// A book as it is stored, as far as its position needs it.
+  private struct StoredPosition {
+    let item: ItemState
+
+    var seconds: Double { item.value(of: Field.positionName)?.number ?? 0 }
+
+    func clamped(_ position: Double) -> Double {
+      Book.clamped(position, duration: item.value(of: "duration")?.number ?? 0)
     }
-    return waiting.map(\.entry)
-  }
-
-  /// Whether a newer position was written since this one was reported, by another device, process or caller.
-  private func isSuperseded(_ waiting: PositionTracks.Waiting, of id: Book.ID) -> Bool {
-    positionStamp(of: id).map { $0 > waiting.stamp } ?? false
-  }
-
-  /// The stamp of the stored position; `nil` if none was ever written.
-  private func positionStamp(of id: Book.ID) -> HybridTimestamp? {
-    store.read { $0.position(ofField: Field.positionName, of: id.favoriteID, in: Book.library)?.stamp }
   }
 
   /// The stored state of a book; `nil` if it is not in the library.
-  private func read(_ id: Book.ID) -> PositionTracks.Held? {
-    guard let state = books.library.item(id.favoriteID), state.isFavorite else { return nil }
-    return PositionTracks.Held(
-      duration: state.value(of: "duration")?.number ?? 0,
-      position: state.value(of: Field.positionName)?.number ?? 0,
-      writtenAt: positionStamp(of: id)?.milliseconds)
+  private func stored(_ id: Book.ID) -> StoredPosition? {
+    books.library.item(id.favoriteID).flatMap { $0.isFavorite ? StoredPosition(item: $0) : nil }
+  }
+}
+
+extension CoalescedWrites.Waiting {
+  /// The position that waits.
+  var seconds: Double { fields.first?.value.number ?? 0 }
+}
+
+extension Field {
+  static let positionName = "currentPosition"
+
+  /// The field of a position. It is quiet, because it is written continuously, and playback on two devices at
+  /// once is not a conflict.
+  static func position(_ seconds: Double?) -> Field {
+    Field(
+      name: positionName, value: seconds.flatMap(FieldValue.number) ?? .null, isQuiet: true)
   }
 }

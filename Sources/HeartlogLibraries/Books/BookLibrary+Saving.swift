@@ -93,9 +93,7 @@ extension BookLibrary {
       report.changed += result.saved.changed
       report.deleted += result.saved.deleted
       positions += result.positions
-      memory.withLock { memory in
-        for id in deleting { memory.positions.remove(id) }
-      }
+      for id in deleting { forgetPosition(of: id) }
     }
     let nowKnown = known
     memory.withLock {
@@ -179,7 +177,7 @@ extension BookLibrary {
     let deleted = try store.writeAsOne { () throws(HeartlogError) in
       try delete(id, others: members().books.filter { $0.id != id }.filePaths)
     }
-    memory.withLock { $0.positions.remove(id) }
+    forgetPosition(of: id)
     return deleted
   }
 

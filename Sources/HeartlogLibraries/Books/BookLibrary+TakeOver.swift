@@ -6,14 +6,15 @@ extension BookLibrary {
   ///
   /// ```swift
   /// try library.takeOver(
-  ///   books: defaults.data(forKey: "books"), settings: defaults.data(forKey: "settings"),
-  ///   currentBookID: defaults.string(forKey: "currentBookID")
-  /// ) { defaults.object(forKey: "position_\($0.uuidString)") as? Double }
+  ///   books: defaults.data(forKey: "saved_books"), settings: defaults.data(forKey: "playback_settings"),
+  ///   currentBookID: defaults.string(forKey: "current_book_id")
+  /// ) { defaults.object(forKey: "current_position_\($0.uuidString)") as? Double }
   /// ```
   ///
   /// What the store has had before stays as it is: a book that was deleted since does not come back, a setting that
-  /// was changed keeps its value, and a second call changes nothing. A record or a setting that is not valid does
-  /// not affect the others.
+  /// was changed keeps its value, and a second call changes nothing. A book that another device has added gets the files
+  /// of this one. A record or a setting that is not valid does not affect the others; members that are not known are
+  /// reported.
   ///
   /// - Parameters:
   ///   - array: the JSON array of books; `nil` if there is none.
@@ -27,13 +28,19 @@ extension BookLibrary {
     books array: (any JSONSource)?, settings: (any JSONSource)? = nil, currentBookID: String? = nil,
     position: (Book.ID) -> Double? = { _ in nil }
   ) throws -> TakeOverReport {
-    let records = try array.map { try Book.books(appRecords: $0) } ?? BookRecords()
+    let list = try array.map { try $0.json() } ?? .array([])
+    let records = try Book.books(appRecords: list)
+    let unknown = (list.array ?? []).unknownMembers(besides: Book.appMembers)
     let (fields, badSettings) = try settings.map { try Self.settingFields($0) } ?? ([], [])
     let badRecords = records.rejected.map { LibraryError.invalidItem("record \($0.index + 1): \($0.error)") }
     let (storable, refused) = books.storable(records.books)
     let count = try store.write(origin: TakeOverOrigin.userDefaults) {
       var count = 0
-      for book in storable where books.library.item(book.id.favoriteID) == nil {
+      for book in storable {
+        if let known = books.library.item(book.id.favoriteID) {
+          try takeOverFiles(of: book, known)
+          continue
+        }
         var book = book
         if let kept = position(book.id), kept.isFinite { book.currentPosition = book.clamped(kept) }
         if try add(BookDraft(book)) { count += 1 }
@@ -47,7 +54,14 @@ extension BookLibrary {
       }
       return count
     }
-    return TakeOverReport(count: count, failures: badRecords + refused + badSettings)
+    return TakeOverReport(count: count, failures: badRecords + refused + unknown + badSettings)
+  }
+
+  /// Records the files of a book that another device has added, unless this one ever recorded any. Must be called inside a write.
+  private func takeOverFiles(of book: Book, _ known: ItemState) throws(HeartlogError) {
+    let isLocal = { (field: Field) in Book.localFields.contains(field.name) }
+    guard known.isFavorite, !known.fields.contains(where: isLocal) else { return }
+    try books.library.set(try BookDraft(book).fields.filter(isLocal), of: known.id)
   }
 
   /// Whether a setting was ever written, even if only to clear it.
@@ -66,7 +80,8 @@ extension BookLibrary {
       throw .invalidAnswer("settings that are \(object.kind), not an object")
     }
     var fields: [Field] = []
-    var failures: [LibraryError] = []
+    let names = PlaybackSettings.descriptor.fields.map(\.name)
+    var failures = [object].unknownMembers(besides: Set(names))
     for known in PlaybackSettings.descriptor.fields {
       guard let json = object[known.name], !json.isNull else { continue }
       do throws(LibraryError) {

@@ -36,11 +36,21 @@ public final class BookLibrary: Sendable {
     /// The ids in the array that it last loaded or saved: a book missing in the next array is deleted.
     var listed: Set<Book.ID> = []
     var settings: PlaybackSettings?
-    var positions = PositionTracks()
+    /// The last book for which a position above 0 was reported since a book was last selected.
+    var playing: Book.ID?
+    /// The positions that waited before a 0 was reported, which a player does while it loads another book.
+    var beforeZero: [Book.ID: CoalescedWrites.Waiting] = [:]
+
+    mutating func forgetPosition(of id: Book.ID) {
+      beforeZero[id] = nil
+      if playing == id { playing = nil }
+    }
   }
 
   // Locked inside the store's write, never the other way round: a caller may be inside a write of its own.
   let memory = Mutex(Memory())
+  /// The positions that wait: at most one for each book.
+  let positions: CoalescedWrites
 
   /// Creates an interface to the books of a store, for one caller.
   ///
@@ -55,6 +65,7 @@ public final class BookLibrary: Sendable {
     books = try store.favorites(of: Book.self)
     settings = try store.library(PlaybackSettings.library)
     self.clock = clock
+    positions = store.makeCoalescedWrites(clock: clock)
   }
 
   deinit { try? flush() }
@@ -98,17 +109,18 @@ public final class BookLibrary: Sendable {
   ///
   /// - Throws: `HeartlogError` if the store cannot be written; then the previous book stays selected.
   public func saveCurrentBookID(_ id: Book.ID?) throws(HeartlogError) {
-    let flushed = try store.writeAsOne { () throws(HeartlogError) in
-      guard currentBookID != id else { return nil as [PositionTracks.Entry]? }
-      let flushed = try writeWaiting(atBookChange: true)
+    let written = try store.writeAsOne { () throws(HeartlogError) -> CoalescedWrites.Written? in
+      guard currentBookID != id else { return nil }
+      let beforeZero = memory.withLock { $0.beforeZero }
+      let written = try positions.write { book, waiting in
+        waiting.seconds == 0 ? Book.ID(favoriteID: book).flatMap { beforeZero[$0] } : waiting
+      }
       try setCurrentBookID(id)
-      return flushed
+      return written
     }
-    guard let flushed else { return }
-    memory.withLock {
-      $0.positions.forget(flushed, at: clock())
-      $0.positions.playing = nil
-    }
+    guard let written else { return }
+    positions.forget(written)
+    memory.withLock { ($0.playing, $0.beforeZero) = (nil, [:]) }
   }
 
   /// The current book; `nil` if there is none, or it is no longer in the library.

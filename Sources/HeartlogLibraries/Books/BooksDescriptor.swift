@@ -84,6 +84,8 @@ private struct SettingsDescriptor: LibraryDescriptor {
     .init("playbackSpeed", .number(0.5...2)), .init("skipForwardInterval", .seconds),
     .init("skipBackwardInterval", .seconds), .init("simulateChapters", .bool),
     .init("simulatedChapterLength", .seconds), .init("rewindAfterInterruption", .seconds),
+    // The app keeps these, and does not use them.
+    .init("sleepTimerEnabled", .bool), .init("sleepTimerDuration", .seconds),
   ]
   let traits: LibraryTraits = .settings
   var appRecords: (any AppRecords)? { SettingsRecords() }

@@ -22,7 +22,8 @@ extension BreedImage {
       throw .invalidAnswer("persisted favorites that are \(value.kind), not an array")
     }
     var images: [BreedImage] = []
-    var failures: [LibraryError] = []
+    var failures = records.unknownMembers(
+      besides: ["url", FieldName.isFavorite, FieldName.favoritedDate, "fields"])
     for (index, record) in records.enumerated() {
       let text = url(ofRecord: record)
       // No flag, or null, is false; a value of another kind is an error.

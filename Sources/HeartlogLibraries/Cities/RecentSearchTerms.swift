@@ -1,5 +1,11 @@
 import Heartlog
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Recent search terms: at most eight, newest first.
 ///
 /// Each term is a separate field, `recent/<term>` of the item `city-search` in the library `settings`. Its
@@ -42,10 +48,7 @@ public struct RecentSearchTerms: Sendable {
   @discardableResult
   public func record(_ term: String) throws(HeartlogError) -> Bool {
     let term = term.withoutOuterWhiteSpace
-    let name = Self.prefix + term
-    guard term.count >= Self.charactersMin, name.utf8.count <= Limits.fieldNameBytesMax,
-      !term.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-    else { return false }
+    guard let name = Self.fieldName(of: term) else { return false }
     try library.store.writeAsOne { () throws(HeartlogError) in
       let entries = entries()
       if let first = entries.first, first.term.utf8.elementsEqual(term.utf8) { return }
@@ -59,6 +62,38 @@ public struct RecentSearchTerms: Sendable {
       try library.set(fields, of: Self.item)
     }
     return true
+  }
+
+  /// Takes over the search terms of an app's own database, in one commit: the eight newest, with their times.
+  ///
+  /// A term that the store has had before stays as it is: one that was removed since does not come back, and a
+  /// second call changes nothing. Terms that `record(_:)` does not take are left out.
+  ///
+  /// - Parameter old: the terms and when each was last searched for, in any order.
+  /// - Throws: `HeartlogError` if the store cannot be written.
+  public func takeOver(_ old: some Sequence<(term: String, searchedAt: Date)>) throws(HeartlogError) {
+    let newest = old.sorted { $0.searchedAt > $1.searchedAt }
+    try library.store.writeAsOne(origin: TakeOverOrigin.database) { () throws(HeartlogError) in
+      let fields = newest.compactMap { old -> Field? in
+        guard let name = Self.fieldName(of: old.term), !isWritten(name) else { return nil }
+        return Field(name: name, value: .int64(old.searchedAt.milliseconds), isQuiet: true)
+      }
+      try library.set(Array(fields.prefix(Self.countMax)), of: Self.item)
+    }
+  }
+
+  private func isWritten(_ name: String) -> Bool {
+    library.store.read { $0.position(ofField: name, of: Self.item, in: library.name) } != nil
+  }
+
+  /// The name of the field of a term; `nil` if it is not recorded.
+  private static func fieldName(of term: String) -> String? {
+    let term = term.withoutOuterWhiteSpace
+    let name = prefix + term
+    guard term.count >= charactersMin, name.utf8.count <= Limits.fieldNameBytesMax,
+      !term.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { return nil }
+    return name
   }
 
   /// Removes all terms, on this device and on those that sync with it.

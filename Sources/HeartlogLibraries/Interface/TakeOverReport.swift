@@ -8,7 +8,8 @@ import HeartlogEvents
 public struct TakeOverReport: Sendable {
   /// The number of new favorites.
   public let count: Int
-  /// An error for each record that could not be taken over, which names the record. The others were.
+  /// An error for each record that could not be taken over, which names the record, and for each name of a member that no record is known
+  /// to have. Everything else was taken over.
   public let failures: [LibraryError]
 }
 
@@ -33,6 +34,20 @@ extension Sequence {
       }
     }
     return (items, failures)
+  }
+}
+
+extension [JSONValue] {
+  /// An error for each name of a member that is not read, with the number of records that have it.
+  func unknownMembers(besides known: Set<String>) -> [LibraryError] {
+    var counts: [String: Int] = [:]
+    for member in flatMap({ $0.object ?? [] }) where !known.contains(member.name) {
+      counts[member.name, default: 0] += 1
+    }
+    return counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { name, count in
+      .invalidItem(
+        "\(name.quoted) is not known, and was left out of \(count == 1 ? "1 record" : "\(count) records")")
+    }
   }
 }
 

@@ -43,13 +43,8 @@ extension StoreDirectory {
           files += try names(in: "\(entry)/\(stream)").map { "\(entry)/\(stream)/\($0)" }
           files.append("\(entry)/\(stream)")
         }
-      case "snapshots", "keys", "evidence":
+      case "snapshots", "keys", "evidence", "local":
         files += try names(in: entry).map { "\(entry)/\($0)" }
-      case "local":
-        for replica in try names(in: entry) {
-          let inner = StoreDirectory(fileSystem: fileSystem, path: "\(entry)/\(replica)")
-          files += try inner.storeFiles() + [inner.path]
-        }
       case "store", "lock": break
       default:
         let evicted = Self.evictedName(name).map {
