@@ -215,6 +215,20 @@ class HubTests(unittest.TestCase):
             else:
                 self.fail("the connection is still open")
 
+    def test_the_operator_removes_a_vault(self):
+        hub = self.hub()
+        device = self.device(hub)
+        device.create()
+        self.assertEqual(device.put(run_name(1), b"1"), 201)
+        reset = [HUB, "--reset", device.vault, "--data", str(self.data)]
+        self.assertEqual(subprocess.run(reset, capture_output=True, timeout=SECONDS_MAX).returncode, 75)
+        self.assertEqual(hub.end(), 0)
+        self.assertEqual(subprocess.run([HUB, "--reset", "x", "--data", str(self.data)], capture_output=True, timeout=SECONDS_MAX).returncode, 64)
+        self.assertEqual([subprocess.run(reset, capture_output=True, timeout=SECONDS_MAX).returncode for _ in range(2)], [0, 66])
+        other = self.device(self.hub())
+        self.assertEqual(other.create()[0], 201)
+        self.assertEqual(other.list(), [])
+
     def test_hosts_and_invitations(self):
         words = pathlib.Path(self.folder.name) / "words"
         words.write_text("spring\nautumn\n")

@@ -38,7 +38,9 @@ enum HubRoute: Hashable, Sendable {
   var bodyBytesMax: Int {
     switch self {
     case .put: HubLimits.objectBytesMax
-    case .challenge, .openSession, .createVault: HubLimits.jsonBytesMax
+    case .challenge, .openSession: HubLimits.jsonBytesMax
+    case .createVault(let vault):
+      vault.hasRoot ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
     case .changeKeys: HubLimits.keysBytesMax
     default: 0
     }
@@ -126,10 +128,13 @@ enum HubRoute: Hashable, Sendable {
     }
   }
 
-  /// Whether a name is one that Heartlog gives: "Names" in docs/shipping.md, and key epochs.
+  /// Whether a name is one that Heartlog gives: "Names" in docs/shipping.md, key epochs and admissions.
   static func isObjectName(_ name: String) -> Bool {
     guard name.utf8.count <= HubLimits.nameBytesMax else { return false }
-    if name.hasPrefix("keys/") { return VaultID(name.dropFirst(5)) != nil }
+    if name.hasPrefix("keys/") {
+      let parts = name.dropFirst(5).parts(separatedBy: "-")
+      return parts.count <= 2 && parts.allSatisfy { VaultID($0) != nil }
+    }
     switch FolderPlace(name)?.file {
     case .run, .checkpoint, .evidence: return true
     // A hub has none: no program that syncs folders ever sees it.
