@@ -27,7 +27,8 @@ select count(*) from heartlog.put(
   array(select gen_random_uuid() from generate_series(1, 64)),
   array(select repeat('n', 137) || g from generate_series(1, 64) g),
   array(select convert_to(repeat('x', {bytes}), 'UTF8') from generate_series(1, 64)),
-  {keys}1073741824, 262144);
+  array(select m.owner from bench b join heartlog.members m on m.vault = b.id where number between :place and :place + 63),
+  1073741824, 262144, 8388608, 4096);
 """
 
 
@@ -52,11 +53,8 @@ def alone(database, folder):
     database.query(
         "drop table if exists bench; create table bench as select id, row_number() over () - 1 as number from heartlog.vaults limit 1064; "
         "create index on bench (number)")
-    signature = database.query("select pg_get_function_arguments('heartlog.put'::regproc)")
-    keys = "array(select keys[1] from bench b join heartlog.vaults v on v.id = b.id where number between :place and :place + 63), " \
-        if "keys" in signature else ""
     script = folder / "statement.sql"
-    script.write_text(STATEMENT.format(bytes=BYTES, keys=keys))
+    script.write_text(STATEMENT.format(bytes=BYTES))
     script.chmod(0o644)
     folder.chmod(0o755)
     text = database.run(

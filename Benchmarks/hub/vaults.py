@@ -4,6 +4,7 @@ Each vault has one key and six objects of together 12,000 bytes that no compress
 those of one vault lie apart as if they had been put on six days. Then 10,000 of the vaults, chosen at random, are used through a hub.
 """
 
+import hashlib
 import json
 import pathlib
 import random
@@ -25,14 +26,17 @@ USED, READ, WATCHERS, CHUNK = min(10_000, COUNT), min(1_000, COUNT // 2), 4_000,
 DISK = COUNT * 45_000 + (10 << 30)  # Database, its log, and a copy.
 
 VAULTS = """
-insert into heartlog.vaults (id, generation, change, objects, bytes, keys)
-select md5('vault' || n)::uuid, hashint8extended(n, 0), {objects}, {objects}, {bytes}, array['\\x{key}'::bytea]
-from generate_series({first}, {last}) n
+with made as (
+  insert into heartlog.vaults (id, generation, change, objects, bytes)
+  select md5('vault' || n)::uuid, hashint8extended(n, 0), {objects}, {objects}, {bytes}
+  from generate_series({first}, {last}) n returning id)
+insert into heartlog.members (vault, owner, key, objects, bytes)
+select id, '{owner}', '\\x{key}'::bytea, {objects}, {bytes} from made
 """
 OBJECTS = """
 do $$ declare noise bytea := (select bytes || '' from noise); begin
-  insert into heartlog.objects (vault, change, digest, name, bytes)
-  select id, {change}, encode(substr(sha256(convert_to(name, 'UTF8')), 1, 16), 'hex')::uuid, name,
+  insert into heartlog.objects (vault, change, digest, name, owner, bytes)
+  select id, {change}, encode(substr(sha256(convert_to(name, 'UTF8')), 1, 16), 'hex')::uuid, name, '{owner}',
     substr(noise, 1 + (random() * 1e6)::integer, {size})
   from (
     select md5('vault' || n)::uuid as id, concat(
@@ -52,11 +56,12 @@ LOG, CHANGES = "select pg_current_wal_insert_lsn() - '0/0'", "select sum(change)
 def fill(database, key):
     database.query("create table noise as select string_agg(uuid_send(gen_random_uuid()), '') as bytes from generate_series(1, 65536)")
     chunks = [(first, min(first + CHUNK, COUNT + 1) - 1) for first in range(1, COUNT + 1, CHUNK)]
+    owner = hashlib.sha256(bytes.fromhex(key)).hexdigest()[:32]
     for first, last in chunks:
-        database.query(VAULTS.format(objects=len(SIZES), bytes=sum(SIZES), key=key, first=first, last=last))
+        database.query(VAULTS.format(objects=len(SIZES), bytes=sum(SIZES), key=key, owner=owner, first=first, last=last))
     for change, size in enumerate(SIZES, 1):
         for first, last in chunks:
-            database.query(OBJECTS.format(change=change, size=size, first=first, last=last))
+            database.query(OBJECTS.format(change=change, size=size, owner=owner, first=first, last=last))
         print(f"  object {change} of each, {size:,} bytes", file=sys.stderr, flush=True)
 
 

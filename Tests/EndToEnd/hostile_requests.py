@@ -5,7 +5,7 @@ import re
 
 from hub_process import run_name
 
-NAME = re.compile(r"(?:[0-9a-f]{32}/[0-9a-f]{32}/\d{16}-\d{16}-[0-9a-f]{16}-[0-9a-f]{16}\.(?:run|checkpoint|proof)|keys/[0-9a-f]{32})")
+NAME = re.compile(r"(?:[0-9a-f]{32}/[0-9a-f]{32}/\d{16}-\d{16}-[0-9a-f]{16}-[0-9a-f]{16}\.(?:run|checkpoint|proof)|keys/[0-9a-f]{32}(?:-[0-9a-f]{32})?)")
 OBJECT_BYTES_MAX = 134_283_264
 WORDS = [
     "..", ".", "", "...", "%2e%2e", "%2E.", "%2f", "..%2f..", "..%5c..", "\\..\\..", "etc", "passwd", "keys", "objects", "objects-0.log",

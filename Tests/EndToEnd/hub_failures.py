@@ -109,7 +109,8 @@ class HubPlace:
         self.url = f"http://127.0.0.1:{self.proxy.port}"
 
     def options(self):
-        return "--database", self.database.url, "--rate", "1000000"
+        # Devices reach it through a proxy with another port.
+        return "--database", self.database.url, "--rate", "1000000", "--name", "127.0.0.1"
 
     def kill(self):
         self.hub.end(signal.SIGKILL)

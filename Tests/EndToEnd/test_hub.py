@@ -215,6 +215,70 @@ class HubTests(unittest.TestCase):
             else:
                 self.fail("the connection is still open")
 
+    def epoch(self, vault, generation, root, devices, maker, removed=()):
+        """The object of an epoch with what a hub reads of it, and its name: docs/encryption.md."""
+        def recipient(device):
+            return bytes.fromhex(device.public) + bytes(32 + 64 + 48)
+        body = b"\x89HLKEY\r\n\x01" + bytes.fromhex(vault) + bytes((generation, generation + 1)) + bytes(64)
+        body += (b"\x01" + bytes(16 + 48) if generation else b"\0") + recipient(root) + bytes((len(devices),))
+        body += b"".join(map(recipient, devices)) + bytes((len(removed),))
+        body += b"".join(hashlib.sha256(bytes.fromhex(device.public)).digest()[:16] + b"\0" for device in removed)
+        body += bytes(16) + b"\x01" + bytes.fromhex(maker.public)
+        body += maker.key.sign(b"heartlog epoch 1\0" + body)
+        return body, f"keys/{hashlib.sha256(body).hexdigest()[:32]}"
+
+    def test_the_root_of_an_encrypted_vault_outranks_its_members(self):
+        hub = self.hub()
+        root = self.device(hub)
+        vault = "656e6331" + hashlib.sha256(b"heartlog vault 1\0" + bytes.fromhex(root.public)).hexdigest()[:24]
+        root.vault = vault
+        phone, stolen, stranger, next_root = (self.device(hub, vault) for _ in range(4))
+        first, first_name = self.epoch(vault, 0, root, [phone, stolen], root)
+        forged, _ = self.epoch(vault, 0, stranger, [stranger], stranger)
+        # The id belongs to its root: nobody else begins the vault, and nobody without what leads to the key that asks.
+        for device, objects in (phone, []), (stranger, [first]), (stranger, [forged]), (phone, [forged]), (phone, [first[:-1] + b"x"]):
+            self.assertEqual(device.create(objects=[content.hex() for content in objects])[0], 403)
+        self.assertEqual(phone.create(objects=[first.hex()])[0], 201)
+        self.assertEqual([name for name, _ in phone.list()], [first_name])
+        self.assertEqual([stolen.open()[0], root.open()[0], stranger.open()[0]], [200, 200, 403])
+        keys = f"/v1/vaults/{vault}/keys"
+        listed = json.loads(phone.request("GET", keys)[1])
+        self.assertEqual((set(listed["keys"]), listed["root"]), ({phone.public, stolen.public}, root.public))
+
+        def run(device, number):
+            writer = hashlib.sha256(bytes.fromhex(device.public)).hexdigest()[:32]
+            return run_name(number, writer=writer, stream=writer)
+        self.assertEqual([phone.put(run(phone, 1), b"1"), stolen.put(run(stolen, 1), b"2")], [201, 201])
+        # A member's key alone removes nobody, deletes nothing of others, and writes in nobody's name.
+        self.assertEqual(stolen.request("POST", keys, {"remove": [phone.public]})[0], 403)
+        self.assertEqual(stolen.request("DELETE", stolen.path(run(phone, 1)))[0], 403)
+        self.assertEqual(stolen.request("DELETE", stolen.path(first_name))[0], 403)
+        self.assertEqual(stolen.put(run(phone, 2), b"2"), 403)
+        self.assertEqual(stolen.put("keys/" + "0" * 32, b"2"), 403)
+        rotation, name = self.epoch(vault, 1, next_root, [phone], root, removed=[stolen])
+        self.assertEqual(phone.put(name, rotation), 201)
+        self.assertEqual([stolen.put(run(stolen, 2), b"2"), stolen.open()[0], root.open()[0]], [401, 403, 403])
+        self.assertEqual(phone.list(), [(first_name, len(first)), (run(phone, 1), 1), (name, len(rotation))])
+        self.assertEqual(next_root.open()[0], 200)
+        self.assertEqual(phone.request("POST", keys, {"admit": [stolen.public]})[0], 200)
+        self.assertEqual(stolen.open()[0], 403)
+        self.assertEqual(next_root.request("DELETE", phone.path(first_name))[0], 204)
+        self.assertEqual(hub.end(), 0)
+
+    def test_the_operator_removes_a_vault(self):
+        hub = self.hub()
+        device = self.device(hub)
+        device.create()
+        self.assertEqual(device.put(run_name(1), b"1"), 201)
+        reset = [HUB, "--reset", device.vault, "--data", str(self.data)]
+        self.assertEqual(subprocess.run(reset, capture_output=True, timeout=SECONDS_MAX).returncode, 75)
+        self.assertEqual(hub.end(), 0)
+        self.assertEqual(subprocess.run([HUB, "--reset", "x", "--data", str(self.data)], capture_output=True, timeout=SECONDS_MAX).returncode, 64)
+        self.assertEqual([subprocess.run(reset, capture_output=True, timeout=SECONDS_MAX).returncode for _ in range(2)], [0, 66])
+        other = self.device(self.hub())
+        self.assertEqual(other.create()[0], 201)
+        self.assertEqual(other.list(), [])
+
     def test_hosts_and_invitations(self):
         words = pathlib.Path(self.folder.name) / "words"
         words.write_text("spring\nautumn\n")

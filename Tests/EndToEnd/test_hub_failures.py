@@ -62,7 +62,7 @@ class CuttingProxy(Proxy):
 @NEEDS_HUB
 class AnswerTests(TestCase):
     def test_an_answer_that_ends_early_is_asked_for_again(self):
-        hub = HubProcess("--data", self.folder / "hub")
+        hub = HubProcess("--data", self.folder / "hub", "--name", "127.0.0.1")
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         phone, tablet = self.store("phone"), self.store("tablet")
         self.expect(0, phone("toggle", "papers", "first"))

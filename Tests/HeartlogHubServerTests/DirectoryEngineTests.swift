@@ -30,7 +30,7 @@ import Testing
     _ body: (DirectoryEngine) throws -> Void
   ) throws {
     let engine = try engine(files, limits)
-    _ = try engine.createVault(Self.vault, key: Self.key(1), invitation: nil)
+    _ = try engine.createVault(Self.vault, keys: AdmittedKeys([Self.key(1)]), invitation: nil)
     do { try body(engine) } catch {
       try engine.close()
       throw error
@@ -98,7 +98,8 @@ import Testing
   @Test func keysComeAndGoInOneChange() throws {
     let files = MemoryFileSystem()
     try withEngine(files) { engine throws in
-      #expect(try engine.createVault(Self.vault, key: Self.key(2), invitation: nil) == .exists)
+      #expect(
+        try engine.createVault(Self.vault, keys: AdmittedKeys([Self.key(2)]), invitation: nil) == .exists)
       let keys = try engine.changeKeys(
         removing: [Self.key(1)], admitting: [Self.key(2), Self.key(3)], as: Self.member)
       #expect(Set(keys ?? []) == [Self.key(2), Self.key(3)])
@@ -111,7 +112,7 @@ import Testing
     try withEngine(files) { engine throws in
       #expect(
         engine.isAdmitted(Self.key(3), to: Self.vault) && !engine.isAdmitted(Self.key(1), to: Self.vault))
-      #expect(engine.keys(of: Self.vault)?.count == 2)
+      #expect(engine.keys(of: Self.vault)?.keys.count == 2)
       #expect(engine.keys(of: Self.otherVault) == nil)
     }
   }
@@ -136,7 +137,7 @@ import Testing
         }
       }
       #expect(try bytes(Self.name(1), engine) == [1])
-      #expect(engine.keys(of: Self.vault) == [Self.key(1)])
+      #expect(engine.keys(of: Self.vault)?.keys == [Self.key(1)])
     }
   }
 
@@ -157,11 +158,16 @@ import Testing
     let files = MemoryFileSystem()
     let (second, third) = (Self.otherVault, VaultID(String(repeating: "3", count: 32))!)
     try withEngine(files) { engine throws in
-      #expect(try engine.createVault(second, key: Self.key(2), invitation: "word") == .created)
-      #expect(try engine.createVault(third, key: Self.key(2), invitation: "word") == .invitationUsed)
+      #expect(
+        try engine.createVault(second, keys: AdmittedKeys([Self.key(2)]), invitation: "word") == .created)
+      #expect(
+        try engine.createVault(third, keys: AdmittedKeys([Self.key(2)]), invitation: "word")
+          == .invitationUsed)
     }
     try withEngine(files) { engine throws in
-      #expect(try engine.createVault(third, key: Self.key(2), invitation: "word") == .invitationUsed)
+      #expect(
+        try engine.createVault(third, keys: AdmittedKeys([Self.key(2)]), invitation: "word")
+          == .invitationUsed)
       #expect(engine.vaultCount() == 2)
     }
   }
@@ -216,7 +222,7 @@ import Testing
     }
     let path = "/hub/objects-1.log"
     let all = try files.open(path, .read).bytes(1 << 20, at: 0)
-    let last = LogFrame.headerBytes + 4 + 1 + 16 + 8 + 1 + Self.name(3).utf8.count + 3
+    let last = LogFrame.headerBytes + 4 + 1 + 16 + 8 + 16 + 1 + Self.name(3).utf8.count + 3
     for place in 0..<all.count - last {
       var bytes = all
       bytes[place] ^= 0x40

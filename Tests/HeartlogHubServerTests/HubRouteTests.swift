@@ -26,6 +26,10 @@ import Testing
       ("GET", Self.base + "/changes", .changes(Self.vault, after: nil)),
       ("PUT", Self.base + "/objects/\(Self.run).run", .put(Self.vault, Self.run + ".run")),
       ("GET", Self.base + "/objects/keys/\(Self.id)", .get(Self.vault, "keys/" + Self.id)),
+      (
+        "PUT", Self.base + "/objects/keys/\(Self.id)-\(Self.id)",
+        .put(Self.vault, "keys/\(Self.id)-\(Self.id)")
+      ),
       ("DELETE", Self.base + "/objects/\(Self.run).run", .delete(Self.vault, Self.run + ".run")),
     ]
     for (method, target, route) in expected {
@@ -49,6 +53,8 @@ import Testing
       ("GET", Self.base + "/objects/\(Self.id)/\(Self.id)/../x.run", 400),
       ("GET", Self.base + "/objects/keys/\(Self.id.uppercased())", 400),
       ("GET", Self.base + "/objects/", 400),
+      ("GET", Self.base + "/objects/keys/\(Self.id)-\(Self.id)-\(Self.id)", 400),
+      ("GET", Self.base + "/objects/keys/\(Self.id)/\(Self.id)", 400),
       ("GET", "/" + String(repeating: "a", count: 1_024), 414),
     ]
     for (method, target, status) in refused {

@@ -63,8 +63,9 @@ struct HubObjects: ObjectStore {
   func delete(_ name: String) throws(HeartlogError) {
     let path = try path(of: name)
     try checkWriting()
+    // What only the root may delete stays.
     _ = try connection.send(
-      "DELETE", path, bytesMax: HubLimits.jsonBytesMax, accepting: [404], isOver: isOver)
+      "DELETE", path, bytesMax: HubLimits.jsonBytesMax, accepting: [403, 404], isOver: isOver)
   }
 
   /// Waits for an event of the hub.

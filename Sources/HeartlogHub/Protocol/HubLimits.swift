@@ -6,9 +6,14 @@ package enum HubLimits {
   package static let headerBytesMax = 8_192
   package static let jsonBytesMax = 65_536
   package static let keysMax = 1_025
+  /// What proves that an encrypted vault may be created.
+  package static let createBytesMax = 4 << 20
   /// A list of keys, or a change of them: some may go and as many come.
   package static let keysBytesMax = 262_144
   package static let objectsMax = 262_144
+  /// Room beyond a vault's quota for objects in `keys/`, and once more for its root.
+  package static let keysRoomBytes = 8 << 20
+  package static let keysRoomObjects = 4_096
   package static let listMax = 1_000
   package static let challengeSeconds = 60
   package static let sessionSeconds = 600

@@ -11,10 +11,13 @@ struct HubArguments {
   var key: String?
   var quota = 1 << 30
   var rate = 1_000
+  /// A vault to remove.
+  var reset: String?
   var wantsHelp = false
 
   static let help = """
     Usage: heartlog-hub --listen HOST:PORT (--data DIR | --database ADDRESS) [OPTION]…
+           heartlog-hub --reset VAULT (--data DIR | --database ADDRESS)
 
     Keeps the objects of Heartlog's vaults, and serves them to devices over HTTP.
 
@@ -28,6 +31,7 @@ struct HubArguments {
       --key FILE             its key, in PEM
       --quota BYTES          the most bytes of objects of one vault (1073741824)
       --rate REQUESTS        the most requests of one address in a second (1000)
+      --reset VAULT          removes a vault with its keys and objects, and ends; its devices put them again
       --help                 this text
 
     The first line of standard output is "listening on http://HOST:PORT". SIGTERM and SIGINT end it.
@@ -71,11 +75,12 @@ struct HubArguments {
       case "--key": key = try argument()
       case "--quota": quota = try number()
       case "--rate": rate = try number()
+      case "--reset": reset = try argument()
       default: throw Failure(sentence: "\"\(word)\" is no option")
       }
     }
     if wantsHelp { return }
-    guard listen != nil else { throw Failure(sentence: "--listen is missing") }
+    guard listen != nil || reset != nil else { throw Failure(sentence: "--listen is missing") }
     guard (data == nil) != (database == nil) else {
       throw Failure(
         sentence: data == nil ? "--data or --database is missing" : "--data and --database exclude each other"

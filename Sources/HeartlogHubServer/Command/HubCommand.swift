@@ -37,7 +37,7 @@ public enum HubCommand {
       return 0
     }
     do throws(HeartlogError) {
-      try serve(arguments)
+      if let vault = arguments.reset { try reset(vault, arguments) } else { try serve(arguments) }
       return 0
     } catch {
       write("heartlog-hub: \(error)\n", to: STDERR_FILENO)
@@ -95,6 +95,18 @@ public enum HubCommand {
     while sigwait(&signals, &received) != 0 {}
     server.stop()
     try engine.close()
+  }
+
+  /// Removes a vault.
+  private static func reset(_ text: String, _ arguments: HubArguments) throws(HeartlogError) {
+    guard let vault = VaultID(text) else {
+      throw HeartlogError(.invalid, "a vault has 32 lower-case hexadecimal digits, not \"\(text)\"")
+    }
+    let engine = try engine(arguments)
+    let outcome = Result { () throws(HeartlogError) in try engine.removeVault(vault) }
+    try engine.close()
+    guard try outcome.get() else { throw HeartlogError(.notFound, "there is no vault \(vault)") }
+    write("removed vault \(vault): its devices create it again at their next sync\n", to: STDOUT_FILENO)
   }
 
   private static func engine(_ arguments: HubArguments) throws(HeartlogError) -> any HubEngine {

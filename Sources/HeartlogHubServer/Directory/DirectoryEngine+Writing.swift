@@ -9,17 +9,20 @@ extension DirectoryEngine {
     case put(VaultMember, String, [UInt8], done: @Sendable (Result<PutOutcome, HeartlogError>) -> Void)
     case delete(VaultMember, String, done: @Sendable (Result<Void, HeartlogError>) -> Void)
     case create(
-      VaultID, PublicKey, invitation: Digest?, done: @Sendable (Result<VaultCreation, HeartlogError>) -> Void)
+      VaultID, AdmittedKeys, invitation: Digest?,
+      done: @Sendable (Result<VaultCreation, HeartlogError>) -> Void)
+    case removal(VaultID, done: @Sendable (Result<Bool, HeartlogError>) -> Void)
     case keys(
-      VaultMember, removing: [PublicKey], admitting: [PublicKey],
-      done: @Sendable (Result<[PublicKey]?, HeartlogError>) -> Void)
+      VaultMember, @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>,
+      done: @Sendable (Result<Result<KeyChange, KeyRefusal>, HeartlogError>) -> Void)
 
     func fail(_ error: HeartlogError) {
       switch self {
       case .put(_, _, _, let done): done(.failure(error))
       case .delete(_, _, let done): done(.failure(error))
       case .create(_, _, _, let done): done(.failure(error))
-      case .keys(_, _, _, let done): done(.failure(error))
+      case .removal(_, let done): done(.failure(error))
+      case .keys(_, _, let done): done(.failure(error))
       }
     }
   }
@@ -30,8 +33,10 @@ extension DirectoryEngine {
     /// Records, and how far from the frame's start their objects are.
     var records: [(record: LogRecord, offset: Int)] = []
     var answers: [(_ error: HeartlogError?) -> Void] = []
-    /// By vault, the objects that were added: their names, how many bytes they have, and the last number.
-    var added: [VaultID: (names: Set<String>, byteCount: Int, last: UInt64)] = [:]
+    /// By vault, the objects that were added: their names, how many bytes they have, the last number, and what each member put.
+    var added:
+      [VaultID: (names: Set<String>, byteCount: Int, last: UInt64, held: [ReplicaID: VaultIndex.Owner])] =
+        [:]
     /// By vault, the names of objects that go.
     var deleted: [VaultID: Set<String>] = [:]
     /// Vaults that are created, or of which the keys change. Nothing more of them is decided before that is in the index.
@@ -88,12 +93,25 @@ extension DirectoryEngine {
       batch.deleted[vault, default: []].insert(name)
       batch.append(.deletion(vault, number: number, name: name))
       batch.answers.append { done($0.map { .failure($0) } ?? .success(())) }
-    case .create(let vault, let key, let invitation, let done):
+    case .removal(let vault, let done):
+      guard batch.added[vault] == nil, batch.deleted[vault] == nil, !batch.changed.contains(vault) else {
+        return false
+      }
+      guard condition.withLock({ index.vaults[vault] != nil }) else {
+        done(.success(false))
+        return true
+      }
+      batch.changed.insert(vault)
+      batch.append(.removal(vault))
+      batch.answers.append { done($0.map { .failure($0) } ?? .success(true)) }
+    case .create(let vault, let admitted, let invitation, let done):
       guard batch.added[vault] == nil, !batch.changed.contains(vault) else { return false }
       if let invitation, batch.invitations.contains(invitation) { return false }
       let refusal = condition.withLock { () -> VaultCreation? in
         if index.vaults[vault] != nil { return .exists }
-        if let invitation, index.invitations.contains(invitation) { return .invitationUsed }
+        if let invitation, let other = index.invitations[invitation], other != vault {
+          return .invitationUsed
+        }
         return nil
       }
       if let refusal {
@@ -101,28 +119,35 @@ extension DirectoryEngine {
         return true
       }
       batch.changed.insert(vault)
-      batch.append(.vault(vault, generation: .random(in: .min ... .max), key: key))
+      batch.append(.vault(vault, generation: .random(in: .min ... .max)))
+      batch.append(.keys(vault, admitted))
       if let invitation {
         batch.invitations.insert(invitation)
         batch.append(.invitation(vault, word: invitation))
       }
       batch.answers.append { done($0.map { .failure($0) } ?? .success(.created)) }
-    case .keys(let member, let removed, let admitted, let done):
+    case .keys(let member, let change, let done):
       let vault = member.vault
-      guard batch.added[vault] == nil, !batch.changed.contains(vault) else { return false }
-      let found = condition.withLock {
-        Result { () throws(HeartlogError) in
-          try index.vault(of: member)
-            .keys(removing: removed, admitting: admitted, most: HubLimits.keysMax)
-        }
+      guard batch.added[vault] == nil, batch.deleted[vault] == nil, !batch.changed.contains(vault) else {
+        return false
       }
-      guard case .success(let keys?) = found else {
-        done(found)
+      let found = condition.withLock {
+        Result { () throws(HeartlogError) in try index.vault(of: member) }
+      }
+      let decision = found.map { known in change(known.admitted).map { $0 ?? KeyChange(from: known.admitted) }
+      }
+      guard case .success(let known) = found, case .success(.success(let change)) = decision,
+        change.after != change.before || !change.ended.isEmpty
+      else {
+        done(decision)
         return true
       }
       batch.changed.insert(vault)
-      batch.append(.keys(vault, removed: removed, admitted: admitted))
-      batch.answers.append { done($0.map { .failure($0) } ?? .success(keys)) }
+      for (name, number) in known.objects(goingWith: change) {
+        batch.append(.deletion(vault, number: number, name: name))
+      }
+      batch.append(.keys(vault, change.after))
+      batch.answers.append { done($0.map { .failure($0) } ?? .success(.success(change))) }
     }
     return true
   }
@@ -134,7 +159,7 @@ extension DirectoryEngine {
     let vault = member.vault
     guard !batch.touches(name, of: vault) else { return false }
     if !batch.records.isEmpty, batch.frame.count + bytes.count > LogFrame.batchBytes { return false }
-    var added = batch.added[vault] ?? ([], 0, 0)
+    var added = batch.added[vault] ?? ([], 0, 0, [:])
     enum Decision {
       case refused(HeartlogError)
       case stored(ObjectPlace, any OpenFile)
@@ -147,9 +172,18 @@ extension DirectoryEngine {
       if let place = known.place(of: name), let file = index.files[place.file] {
         return .stored(place, file.file)
       }
-      guard known.byteCount + added.byteCount + bytes.count <= limits.vaultBytesMax,
-        known.count + added.names.count < limits.objectsMax
+      let isRoot = known.admitted.root?.key == member.key
+      let rooms = isRoot ? 2 : name.hasPrefix("keys/") ? 1 : 0
+      let (roomBytes, roomObjects) = (rooms * HubLimits.keysRoomBytes, rooms * HubLimits.keysRoomObjects)
+      guard known.byteCount + added.byteCount + bytes.count <= limits.vaultBytesMax + roomBytes,
+        known.count + added.names.count < limits.objectsMax + roomObjects
       else { return .full }
+      if !isRoot, known.admitted.isShared {
+        let (own, new) = (known.held(by: member.owner), added.held[member.owner])
+        guard own.byteCount + (new?.byteCount ?? 0) + bytes.count <= (limits.vaultBytesMax + roomBytes) / 2,
+          own.count + (new?.count ?? 0) < (limits.objectsMax + roomObjects) / 2
+        else { return .full }
+      }
       return .next(max(known.last, added.last) + 1)
     }
     switch decision {
@@ -169,8 +203,11 @@ extension DirectoryEngine {
       added.names.insert(name)
       added.byteCount += bytes.count
       added.last = number
+      added.held[member.owner, default: VaultIndex.Owner(id: member.owner)].count += 1
+      added.held[member.owner, default: VaultIndex.Owner(id: member.owner)].byteCount += bytes.count
       batch.added[vault] = added
-      batch.append(.object(vault, number: number, name: name, byteCount: bytes.count), bytes: bytes)
+      batch.append(
+        .object(vault, number: number, owner: member.owner, name: name, byteCount: bytes.count), bytes: bytes)
       batch.answers.append { done($0.map { .failure($0) } ?? .success(.stored)) }
     }
     return true
@@ -231,7 +268,7 @@ extension DirectoryEngine {
     guard let (number, file) = found else { return }
     do throws(HeartlogError) {
       let (new, moves) = try log.rewrite(number, file) { record, offset in
-        guard case .object(let vault, _, let name, let byteCount) = record else { return true }
+        guard case .object(let vault, _, _, let name, let byteCount) = record else { return true }
         let place = ObjectPlace(file: number, offset: offset, byteCount: UInt32(byteCount))
         return condition.withLock { index.vaults[vault]?.place(of: name) == place }
       }

@@ -66,7 +66,7 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
     condition.withLock { index.vaults[vault]?.isAdmitted(key) ?? false }
   }
 
-  func keys(of vault: VaultID) -> [PublicKey]? { condition.withLock { index.vaults[vault]?.keys } }
+  func keys(of vault: VaultID) -> AdmittedKeys? { condition.withLock { index.vaults[vault]?.admitted } }
 
   func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList {
     let after = try ChangeCursor.sent(cursor)
@@ -107,19 +107,27 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   // MARK: Writing
 
   func createVault(
-    _ vault: VaultID, key: PublicKey, invitation: String?
+    _ vault: VaultID, keys: AdmittedKeys, invitation: String?
   ) throws(HeartlogError) -> VaultCreation {
     let invitation = invitation.map { SHA256Hasher.digest(of: Array($0.utf8)) }
-    return try waiting { .create(vault, key, invitation: invitation, done: $0) }
+    return try waiting { .create(vault, keys, invitation: invitation, done: $0) }
+  }
+
+  func removeVault(_ vault: VaultID) throws(HeartlogError) -> Bool {
+    let keys = keys(of: vault)?.keys ?? []
+    let isRemoved = try waiting { .removal(vault, done: $0) }
+    try sessions.end(keys, of: vault)
+    return isRemoved
   }
 
   func changeKeys(
-    removing removed: [PublicKey], admitting admitted: [PublicKey], as member: VaultMember
-  ) throws(HeartlogError) -> [PublicKey]? {
-    let keys: [PublicKey]? = try waiting { .keys(member, removing: removed, admitting: admitted, done: $0) }
+    as member: VaultMember, _ change: @escaping @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
+  ) throws(HeartlogError) -> Result<AdmittedKeys, KeyRefusal> {
+    let outcome = try waiting { .keys(member, change, done: $0) }
+    guard case .success(let change) = outcome else { return outcome.map(\.after) }
     // Those who were removed and admitted again are in with a new session.
-    if keys != nil { try sessions.end(removed, of: member.vault) }
-    return keys
+    try sessions.end(Array(change.ended), of: member.vault)
+    return .success(change.after)
   }
 
   func put(
@@ -130,7 +138,8 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   }
 
   func delete(
-    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+    _ name: String, as member: VaultMember,
+    done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
   ) {
     enqueue(.delete(member, name, done: done))
   }
@@ -186,27 +195,5 @@ final class DirectoryEngine: HubEngine, @unchecked Sendable {
   func tell(_ vaults: Set<VaultID>) {
     let observers = condition.withLock { self.observers }
     for vault in vaults { for observer in observers { observer(vault) } }
-  }
-}
-
-/// A value that another thread sets. Unchecked: guarded by `condition`.
-private final class Answer<Value: Sendable>: @unchecked Sendable {
-  private let condition = Condition()
-  private var value: Result<Value, HeartlogError>?
-
-  func set(_ value: Result<Value, HeartlogError>) {
-    condition.withLock {
-      self.value = value
-      condition.notify()
-    }
-  }
-
-  func wait() -> Result<Value, HeartlogError> {
-    condition.withLock { () -> Result<Value, HeartlogError> in
-      while true {
-        if let value { return value }
-        condition.wait()
-      }
-    }
   }
 }

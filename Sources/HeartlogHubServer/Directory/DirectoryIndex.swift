@@ -12,7 +12,8 @@ struct DirectoryIndex {
   }
 
   var vaults: [VaultID: VaultIndex] = [:]
-  var invitations: Set<Digest> = []
+  /// The words that were used, and the vaults that they are for.
+  var invitations: [Digest: VaultID] = [:]
   var files: [UInt32: File] = [:]
 
   /// What is known of a vault that has a member.
@@ -28,9 +29,9 @@ struct DirectoryIndex {
   /// Takes in a record, whose object is at a place. Returns false if it cannot follow those before it.
   mutating func apply(_ record: LogRecord, file: UInt32, offset: UInt32) -> Bool {
     switch record {
-    case .object(let vault, let number, let name, let byteCount):
+    case .object(let vault, let number, let owner, let name, let byteCount):
       let place = ObjectPlace(file: file, offset: offset, byteCount: UInt32(byteCount))
-      guard vaults[vault]?.add(name, number: number, at: place) ?? false else { return false }
+      guard vaults[vault]?.add(name, number: number, at: place, of: owner) ?? false else { return false }
       files[file]?.objectBytes += byteCount
       files[file]?.liveBytes += byteCount
     case .deletion(let vault, let number, let name):
@@ -40,12 +41,18 @@ struct DirectoryIndex {
       if vaults[vault]?.number(of: name) == number, let place = vaults[vault]?.remove(name) {
         files[place.file]?.liveBytes -= Int(place.byteCount)
       }
-    case .vault(let vault, let generation, let key):
+    case .vault(let vault, let generation):
       guard vaults[vault] == nil else { return false }
-      vaults[vault] = VaultIndex(generation: generation, key: key)
-    case .keys(let vault, let removed, let admitted):
-      return vaults[vault]?.change(removing: removed, admitting: admitted) ?? false
-    case .invitation(_, let word): return invitations.insert(word).inserted
+      vaults[vault] = VaultIndex(generation: generation)
+    case .keys(let vault, let admitted):
+      guard vaults[vault] != nil else { return false }
+      vaults[vault]?.change(admitted)
+    case .invitation(let vault, let word):
+      guard invitations[word] == nil || invitations[word] == vault else { return false }
+      invitations[word] = vault
+    case .removal(let vault):
+      guard let removed = vaults.removeValue(forKey: vault) else { return false }
+      for place in removed.places { files[place.file]?.liveBytes -= Int(place.byteCount) }
     }
     return true
   }

@@ -185,7 +185,7 @@ final class LogFolder: @unchecked Sendable {
             guard keeps(record, place) else { continue }
             let newPlace = UInt32(newSize) + UInt32(frame.count + offset - recordStart)
             frame.append(contentsOf: body[recordStart..<reader.offset])
-            if case .object(let vault, _, let name, let byteCount) = record {
+            if case .object(let vault, _, _, let name, let byteCount) = record {
               let before = ObjectPlace(file: number, offset: place, byteCount: UInt32(byteCount))
               let after = ObjectPlace(file: number, offset: newPlace, byteCount: UInt32(byteCount))
               moves.append(Move(vault: vault, name: name, before: before, after: after))

@@ -14,7 +14,7 @@ struct ObjectPlace: Hashable {
 /// which many objects share, are kept once.
 struct VaultIndex {
   let generation: UInt64
-  private(set) var keys: [PublicKey]
+  private(set) var admitted = AdmittedKeys([])
   /// The number of the last change.
   private(set) var last: UInt64 = 0
   private(set) var byteCount = 0
@@ -25,38 +25,72 @@ struct VaultIndex {
     var place: ObjectPlace
     let nameStart: UInt32
     let folder: UInt32
+    let owner: UInt16
     let nameCount: UInt8
     var isLive: Bool
+  }
+
+  /// A member that has put something.
+  struct Owner {
+    var id: ReplicaID
+    var count = 0
+    var byteCount = 0
   }
 
   /// In the order of their numbers, deleted ones among them until there are too many.
   private var entries: [Entry] = []
   private var nameBytes: [UInt8] = []
+  private var owners: [Owner] = []
   private var folders: [String] = []
   private var folderNumbers: [String: UInt32] = [:]
   /// The index of an entry plus one, at the hash of its name or behind it; 0 where there is none.
   private var table = [UInt32](repeating: 0, count: 8)
 
-  init(generation: UInt64, key: PublicKey) {
-    self.generation = generation
-    keys = [key]
-  }
+  init(generation: UInt64) { self.generation = generation }
 
   // MARK: Keys
 
-  func isAdmitted(_ key: PublicKey) -> Bool { keys.contains(key) }
+  func isAdmitted(_ key: PublicKey) -> Bool { admitted.keys.contains(key) }
 
-  /// The keys after a change, in order; `nil` if none or too many would be left.
-  func keys(removing removed: [PublicKey], admitting admitted: [PublicKey], most: Int) -> [PublicKey]? {
-    let keys = Set(keys).subtracting(removed).union(admitted)
-    guard !keys.isEmpty, keys.count <= most else { return nil }
-    return keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+  mutating func change(_ admitted: AdmittedKeys) {
+    // What one root put is the next one's.
+    if let old = self.admitted.root?.key.replica, let new = admitted.root?.key.replica, old != new {
+      for index in owners.indices where owners[index].id == old { owners[index].id = new }
+    }
+    self.admitted = admitted
   }
 
-  mutating func change(removing removed: [PublicKey], admitting admitted: [PublicKey]) -> Bool {
-    guard let keys = keys(removing: removed, admitting: admitted, most: .max) else { return false }
-    self.keys = keys
-    return true
+  // MARK: Owners
+
+  /// What a member has put.
+  func held(by owner: ReplicaID) -> Owner {
+    owners.reduce(into: Owner(id: owner)) { held, other in
+      guard other.id == owner else { return }
+      held.count += other.count
+      held.byteCount += other.byteCount
+    }
+  }
+
+  /// The objects that go with a change of keys.
+  func objects(goingWith change: KeyChange) -> [(name: String, number: UInt64)] {
+    guard !change.gone.isEmpty else { return [] }
+    return entries.filter { $0.isLive && change.removes(name(of: $0), of: owners[Int($0.owner)].id) }.map {
+      (name(of: $0), $0.number)
+    }
+  }
+
+  var places: [ObjectPlace] { entries.filter(\.isLive).map(\.place) }
+
+  /// The index of an owner, which is added if it is new; `nil` if there are too many.
+  private mutating func index(of owner: ReplicaID) -> UInt16? {
+    if let known = owners.firstIndex(where: { $0.id == owner }) ?? owners.firstIndex(where: { $0.count == 0 })
+    {
+      owners[known].id = owner
+      return UInt16(known)
+    }
+    guard let index = UInt16(exactly: owners.count) else { return nil }
+    owners.append(Owner(id: owner))
+    return index
   }
 
   // MARK: Objects
@@ -66,8 +100,8 @@ struct VaultIndex {
   func number(of name: String) -> UInt64? { find(name).map { entries[$0].number } }
 
   /// Adds an object. Returns false if there is one of this name, or if the number is not the next.
-  mutating func add(_ name: String, number: UInt64, at place: ObjectPlace) -> Bool {
-    guard number > last, find(name) == nil else { return false }
+  mutating func add(_ name: String, number: UInt64, at place: ObjectPlace, of owner: ReplicaID) -> Bool {
+    guard number > last, find(name) == nil, let owner = index(of: owner) else { return false }
     let (folderName, file) = Self.parts(of: name)
     let folder: UInt32
     if let known = folderNumbers[folderName] {
@@ -79,8 +113,10 @@ struct VaultIndex {
     }
     entries.append(
       Entry(
-        number: number, place: place, nameStart: UInt32(nameBytes.count), folder: folder,
+        number: number, place: place, nameStart: UInt32(nameBytes.count), folder: folder, owner: owner,
         nameCount: UInt8(file.utf8.count), isLive: true))
+    owners[Int(owner)].count += 1
+    owners[Int(owner)].byteCount += Int(place.byteCount)
     nameBytes.append(contentsOf: file.utf8)
     last = number
     count += 1
@@ -96,6 +132,8 @@ struct VaultIndex {
     let place = entries[index].place
     count -= 1
     byteCount -= Int(place.byteCount)
+    owners[Int(entries[index].owner)].count -= 1
+    owners[Int(entries[index].owner)].byteCount -= Int(place.byteCount)
     if entries.count > 64, count < entries.count / 2 { rebuild() }
     return place
   }
@@ -183,7 +221,7 @@ struct VaultIndex {
       defer { names.append(contentsOf: nameBytes[start..<start + Int(entry.nameCount)]) }
       return Entry(
         number: entry.number, place: entry.place, nameStart: UInt32(names.count), folder: entry.folder,
-        nameCount: entry.nameCount, isLive: true)
+        owner: entry.owner, nameCount: entry.nameCount, isLive: true)
     }
     nameBytes = names
     var size = 8

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogHub
 import HeartlogProofs
 
 /// Keeps the vaults of a hub: their keys, and their objects by name and by the number of their change. "The hub" in docs/hub.md says
@@ -14,11 +15,15 @@ protocol HubEngine: Sendable {
   /// The number of vaults.
   func vaultCount() throws(HeartlogError) -> Int
 
-  /// Creates a vault that has one key.
+  /// Creates a vault with its first keys.
   ///
   /// - Parameter invitation: The word that it was created with, which no other vault may use.
-  func createVault(_ vault: VaultID, key: PublicKey, invitation: String?) throws(HeartlogError)
-    -> VaultCreation
+  func createVault(
+    _ vault: VaultID, keys: AdmittedKeys, invitation: String?
+  ) throws(HeartlogError) -> VaultCreation
+
+  /// Removes a vault with its keys, its objects and its sessions. Returns false if there is none.
+  func removeVault(_ vault: VaultID) throws(HeartlogError) -> Bool
 
   /// Challenges and sessions, which all hubs of one database share.
   var sessions: any SessionStore { get }
@@ -26,15 +31,15 @@ protocol HubEngine: Sendable {
   /// Whether a vault exists and has a key.
   func isAdmitted(_ key: PublicKey, to vault: VaultID) throws(HeartlogError) -> Bool
 
-  /// The keys of a vault, in order; `nil` if there is no such vault.
-  func keys(of vault: VaultID) throws(HeartlogError) -> [PublicKey]?
+  /// The keys of a vault; `nil` if there is no such vault.
+  func keys(of vault: VaultID) throws(HeartlogError) -> AdmittedKeys?
 
-  /// Removes keys, then admits others, in one transaction.
+  /// Changes the keys in one transaction, with what goes with them.
   ///
-  /// - Returns: The keys afterwards; `nil` if none or too many would be left, and nothing was changed.
+  /// - Parameter change: The change of the keys that there are; `nil` for none. May be called more than once.
   func changeKeys(
-    removing: [PublicKey], admitting: [PublicKey], as member: VaultMember
-  ) throws(HeartlogError) -> [PublicKey]?
+    as member: VaultMember, _ change: @escaping @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
+  ) throws(HeartlogError) -> Result<AdmittedKeys, KeyRefusal>
 
   /// Objects that were put after a cursor, by the numbers of their changes. Throws `invalid` if the cursor is malformed.
   func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList
@@ -55,7 +60,8 @@ protocol HubEngine: Sendable {
 
   /// Deletes an object durably. Does nothing if there is none.
   func delete(
-    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void)
+    _ name: String, as member: VaultMember,
+    done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void)
 
   /// From now on calls `body` for each vault in which objects were put, by this process or another one, from any thread.
   func observe(_ body: @escaping @Sendable (VaultID) -> Void)
@@ -64,10 +70,49 @@ protocol HubEngine: Sendable {
   func close() throws(HeartlogError)
 }
 
+extension HubEngine {
+  /// Stores an object, and waits for the outcome.
+  func put(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HeartlogError) -> PutOutcome {
+    let answer = Answer<PutOutcome>()
+    put(name, bytes, as: member) { answer.set($0) }
+    return try answer.wait().get()
+  }
+}
+
+/// A value that another thread sets. Unchecked: guarded by `condition`.
+final class Answer<Value: Sendable>: @unchecked Sendable {
+  private let condition = Condition()
+  private var value: Result<Value, HeartlogError>?
+
+  func set(_ value: Result<Value, HeartlogError>) {
+    condition.withLock {
+      self.value = value
+      condition.notify()
+    }
+  }
+
+  func wait() -> Result<Value, HeartlogError> {
+    condition.withLock { () -> Result<Value, HeartlogError> in
+      while true {
+        if let value { return value }
+        condition.wait()
+      }
+    }
+  }
+}
+
 /// Who asks for something of a vault, by a key.
 struct VaultMember: Hashable, Sendable {
   let vault: VaultID
   let key: PublicKey
+  /// What the objects that it puts are accounted to.
+  let owner: ReplicaID
+
+  init(vault: VaultID, key: PublicKey) {
+    self.vault = vault
+    self.key = key
+    owner = key.replica
+  }
 
   /// The error for a key that the vault does not have, or not any more.
   static let notAdmitted = HeartlogError(.notAdmitted, "this key is not admitted to this vault")

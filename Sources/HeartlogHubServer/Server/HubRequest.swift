@@ -45,6 +45,16 @@ extension JSONValue {
     return bytes
   }
 
+  /// Objects as hexadecimal digits; none if there is no such member.
+  func objects(_ name: String) throws(HubRefusal) -> [[UInt8]] {
+    guard let value = self[name] else { return [] }
+    let objects = value.array?.map { $0.string.flatMap { Hexadecimal.bytes($0) } }
+    guard let objects, !objects.contains(nil) else {
+      throw HubRefusal(400, "\"\(name)\" is a list of objects in hexadecimal digits")
+    }
+    return objects.compactMap { $0 }
+  }
+
   /// Keys; none if there is no such member.
   func keys(_ name: String) throws(HubRefusal) -> [PublicKey] {
     guard let value = self[name] else { return [] }

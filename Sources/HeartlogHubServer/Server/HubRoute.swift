@@ -38,7 +38,9 @@ enum HubRoute: Hashable, Sendable {
   var bodyBytesMax: Int {
     switch self {
     case .put: HubLimits.objectBytesMax
-    case .challenge, .openSession, .createVault: HubLimits.jsonBytesMax
+    case .challenge, .openSession: HubLimits.jsonBytesMax
+    case .createVault(let vault):
+      vault.hasRoot ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
     case .changeKeys: HubLimits.keysBytesMax
     default: 0
     }
@@ -126,7 +128,7 @@ enum HubRoute: Hashable, Sendable {
     }
   }
 
-  /// Whether a name is one that Heartlog gives: "Names" in docs/shipping.md, and key epochs.
+  /// Whether a name is one that Heartlog gives: "Names" in docs/shipping.md, key epochs and admissions.
   static func isObjectName(_ name: String) -> Bool {
     guard name.utf8.count <= HubLimits.nameBytesMax else { return false }
     if name.hasPrefix("keys/") { return FolderPlace.isKey(name) }

@@ -310,8 +310,9 @@ final class HubServer: @unchecked Sendable {
         metrics.countGet(bytes.count)
         return send(.bytes(bytes), exchange, connection)
       }
-    case .put(_, let name):
-      let member = exchange.member
+    case .put(let vault, let name):
+      let member = try service.putting(name, request.body, as: exchange.member)
+      if member != exchange.member { streams.check(vault) }
       connection.suspend()
       let byteCount = request.body.count
       exchange.request?.body = []
@@ -331,6 +332,7 @@ final class HubServer: @unchecked Sendable {
       return .YES
     case .delete(_, let name):
       let member = exchange.member
+      try service.checkDeleting(name, as: member)
       connection.suspend()
       service.engine.delete(name, as: member) { result in
         switch result {

@@ -65,7 +65,7 @@ struct HubService: Sendable {
     case .changeKeys: return try changeKeys(request, as: member)
     case .keys:
       let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
-      guard let keys, keys.contains(member.key) else { throw HubRefusal.sessionOver }
+      guard let keys, keys.keys.contains(member.key) else { throw HubRefusal.sessionOver }
       return .keys(keys)
     default: preconditionFailure("answered by the server, or without a session")
     }
@@ -141,31 +141,105 @@ struct HubService: Sendable {
     if let invitations {
       guard let invitation, invitations.contains(invitation) else { throw refusal }
     }
+    var keys = AdmittedKeys([proof.key])
+    let objects = vault.hasRoot ? try object.objects("objects") : []
+    if vault.hasRoot {
+      let founding = AdmittedKeys(of: vault, objects: objects.compactMap { try? VaultObject($0, of: vault) })
+      guard let founding, founding.keys.contains(proof.key) else { throw refusal }
+      keys = founding
+    }
     let isCreated = try refusals { () throws(HeartlogError) in
-      try engine.createVault(vault, key: proof.key, invitation: invitations == nil ? nil : invitation)
+      try engine.createVault(vault, keys: keys, invitation: invitations == nil ? nil : invitation)
     }
     guard isCreated == .created else { throw refusal }
+    if let root = keys.root { try store(objects, as: VaultMember(vault: vault, key: root.key)) }
     return try open(201, vault, proof)
   }
 
   private func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     let object = try request.object()
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
-    let keys = try refusals { () throws(HeartlogError) in
-      try engine.changeKeys(removing: removed, admitting: admitted, as: member)
+    return .keys(
+      try changeKeys(as: member) { keys in
+        keys.changing(admitting: admitted, removing: removed, as: member).map { $0 }
+      })
+  }
+
+  private func changeKeys(
+    as member: VaultMember, _ change: @escaping @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
+  ) throws(HubRefusal) -> AdmittedKeys {
+    let outcome = try refusals { () throws(HeartlogError) in try engine.changeKeys(as: member, change) }
+    switch outcome {
+    case .success(let keys): return keys
+    case .failure(.wrongCount):
+      throw HubRefusal(400, "At least one key stays, and \(HubLimits.keysMax) at most")
+    case .failure(.notAllowed):
+      throw HubRefusal(403, "Only the vault's root may do this: it takes the recovery code")
     }
-    guard let keys else { throw HubRefusal(400, "At least one key stays, and \(HubLimits.keysMax) at most") }
-    return .keys(keys)
+  }
+
+  // MARK: Objects of encrypted vaults
+
+  /// Stores the objects that a vault is created with. A client puts again what is missing.
+  private func store(_ objects: [[UInt8]], as root: VaultMember) throws(HubRefusal) {
+    for bytes in objects {
+      guard let object = try? VaultObject(bytes, of: root.vault) else { continue }
+      try refusals { () throws(HeartlogError) in _ = try engine.put(object.name, bytes, as: root) }
+    }
+  }
+
+  /// Checks whether a member may put an object, and takes the keys from an epoch of the root or an admission.
+  ///
+  /// - Returns: Who puts it.
+  func putting(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HubRefusal) -> VaultMember {
+    guard member.vault.hasRoot else { return member }
+    guard name.hasPrefix("keys/") else {
+      guard name.hasPrefix("\(member.owner)/") else {
+        throw HubRefusal(403, "A device puts objects under its own name")
+      }
+      return member
+    }
+    guard let object = try? VaultObject(bytes, of: member.vault), object.name == name else {
+      throw HubRefusal(403, "This is no epoch and no admission of this vault under its name")
+    }
+    let keys: AdmittedKeys
+    let maker: PublicKey
+    switch object {
+    case .epoch(let epoch):
+      keys = try changeKeys(as: member) { .success($0.following(epoch)) }
+      maker = epoch.maker
+    case .admission(let admission):
+      keys = try changeKeys(as: member) { .success($0.following(admission)) }
+      maker = admission.signer
+    }
+    // What the root made is the root's, whoever carries it.
+    guard let root = keys.root, maker == root.key || maker == root.previous else { return member }
+    return VaultMember(vault: member.vault, key: root.key)
+  }
+
+  /// Checks whether a member may delete an object.
+  func checkDeleting(_ name: String, as member: VaultMember) throws(HubRefusal) {
+    guard member.vault.hasRoot else { return }
+    let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
+    guard let keys else { throw HubRefusal.sessionOver }
+    guard keys.allowsDeleting(name, as: member) else {
+      throw HubRefusal(
+        403, "Only the vault's root may delete what others have put: it takes the recovery code")
+    }
   }
 }
 
 extension HubAnswer {
-  fileprivate static func keys(_ keys: [PublicKey]) -> HubAnswer {
+  fileprivate static func keys(_ keys: AdmittedKeys) -> HubAnswer {
     .json(200) { writer in
       writer.name("keys")
       writer.beginArray()
-      for key in keys { writer.value(key.description) }
+      for key in keys.devices { writer.value(key.description) }
       writer.endArray()
+      if let root = keys.root {
+        writer.name("root")
+        writer.value(root.key.description)
+      }
     }
   }
 

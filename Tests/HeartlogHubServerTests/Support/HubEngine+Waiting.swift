@@ -1,16 +1,10 @@
 import Heartlog
 import HeartlogHub
+import HeartlogProofs
 
 @testable import HeartlogHubServer
 
 extension HubEngine {
-  /// Stores an object, and waits for the outcome.
-  func put(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws -> PutOutcome {
-    let answer = Waiter<PutOutcome>()
-    put(name, bytes, as: member) { answer.set($0) }
-    return try answer.wait()
-  }
-
   /// Deletes an object, and waits for the end.
   func delete(_ name: String, as member: VaultMember) throws {
     let answer = Waiter<Void>()
@@ -38,5 +32,19 @@ final class Waiter<Value: Sendable>: @unchecked Sendable {
         condition.wait()
       }
     }
+  }
+}
+
+extension HubEngine {
+  /// Removes keys, then admits others.
+  ///
+  /// - Returns: The keys afterwards; `nil` if the change was refused.
+  func changeKeys(
+    removing: [PublicKey], admitting: [PublicKey], as member: VaultMember
+  ) throws -> [PublicKey]? {
+    let outcome = try changeKeys(as: member) { keys in
+      keys.changing(admitting: admitting, removing: removing, as: member).map { $0 }
+    }
+    return (try? outcome.get())?.keys
   }
 }

@@ -23,6 +23,9 @@ final class PostgresServer: Sendable {
 
   static var isInstalled: Bool { programs != nil }
 
+  /// One server for all tests whose vaults are their own.
+  static let shared = Result { try PostgresServer() }
+
   /// Makes a cluster and starts it.
   init() throws {
     guard let programs = Self.programs else { throw Failure(description: "PostgreSQL is not installed") }

@@ -57,22 +57,20 @@ final class PostgresEngine: HubEngine {
 
   func isAdmitted(_ key: PublicKey, to vault: VaultID) throws(HeartlogError) -> Bool {
     let rows = try readers.use { (connection) throws(HeartlogError) in
-      try connection.run(.isAdmitted, [.uuid(vault.bytes), .bytes(key.bytes)])
+      try connection.run(.isAdmitted, [.uuid(vault.bytes), .uuid(key.replica.bytes)])
     }
     return rows.count == 1
   }
 
   func createVault(
-    _ vault: VaultID, key: PublicKey, invitation: String?
+    _ vault: VaultID, keys: AdmittedKeys, invitation: String?
   ) throws(HeartlogError) -> VaultCreation {
     let digest = invitation.map { SHA256Hasher.digest(of: Array($0.utf8)).bytes }
     let rows = try readers.use { (connection) throws(HeartlogError) in
       try connection.run(
         .createVault,
-        [
-          .uuid(vault.bytes), .int64(.random(in: .min ... .max)), .bytes(key.bytes),
-          digest.map { .bytes($0) } ?? .null,
-        ])
+        [.uuid(vault.bytes), .int64(.random(in: .min ... .max))] + Self.values(keys)
+          + [digest.map { .bytes($0) } ?? .null])
     }
     return switch try rows.integer(0, 0) {
     case 0: .created
@@ -81,36 +79,84 @@ final class PostgresEngine: HubEngine {
     }
   }
 
-  func keys(of vault: VaultID) throws(HeartlogError) -> [PublicKey]? {
+  func removeVault(_ vault: VaultID) throws(HeartlogError) -> Bool {
+    let rows = try readers.use { (connection) throws(HeartlogError) in
+      try connection.run(.removeVault, [.uuid(vault.bytes)])
+    }
+    return try rows.integer(0, 0) == 1
+  }
+
+  func keys(of vault: VaultID) throws(HeartlogError) -> AdmittedKeys? {
     let rows = try readers.use { (connection) throws(HeartlogError) in
       try connection.run(.keys, [.uuid(vault.bytes)])
     }
-    return try Self.keys(rows)
+    var (keys, root, removed): ([PublicKey], VaultRoot?, [ReplicaID]) = ([], nil, [])
+    for row in rows.indices {
+      let bytes = try rows.bytes(row, 0)
+      switch try rows.integer(row, 1) {
+      case 0: keys += PublicKey(bytes: bytes).map { [$0] } ?? []
+      case 1: root = VaultRoot(bytes: bytes)
+      default: removed += ReplicaID(bytes: bytes).map { [$0] } ?? []
+      }
+    }
+    return keys.isEmpty ? nil : AdmittedKeys(keys, root: root, removed: removed)
   }
 
   func changeKeys(
-    removing: [PublicKey], admitting: [PublicKey], as member: VaultMember
-  ) throws(HeartlogError) -> [PublicKey]? {
-    let rows = try readers.use { (connection) throws(HeartlogError) in
-      try connection.run(
-        .changeKeys,
+    as member: VaultMember, _ change: @escaping @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
+  ) throws(HeartlogError) -> Result<AdmittedKeys, KeyRefusal> {
+    for _ in 0..<Self.attempts {
+      guard let before = try keys(of: member.vault), before.keys.contains(member.key) else {
+        throw VaultMember.notAdmitted
+      }
+      let decision = change(before)
+      guard case .success(let change?) = decision else { return decision.map { _ in before } }
+      let gone = change.gone.sorted { $0.key < $1.key }
+      let parameters: [PostgresValue] =
         [
-          .uuid(member.vault.bytes), .bytes(member.key.bytes), .array(.bytes, removing.map(\.bytes)),
-          .array(.bytes, admitting.map(\.bytes)), .int32(Int32(HubLimits.keysMax)),
-        ])
+          .uuid(member.vault.bytes), .array(.bytes, before.keys.map(\.bytes)), Self.state(of: before),
+          .array(.uuid, before.removed.map(\.bytes)),
+        ] + Self.values(change.after) + [
+          .array(.uuid, gone.map(\.key.bytes)), .array(.text, gone.map { Self.digits($0.value) }),
+          .array(.bytes, change.ended.map(\.bytes)),
+        ]
+      let rows = try readers.use { (connection) throws(HeartlogError) in
+        try connection.run(.changeKeys, parameters)
+      }
+      guard try rows.integer(0, 0) == 1 else { continue }
+      try sessions.end(Array(change.ended), of: member.vault)
+      return .success(change.after)
     }
-    if rows.count == 1, rows.isNull(0, 0) { throw VaultMember.notAdmitted }
-    let keys = try Self.keys(rows)
-    // Those who were removed and admitted again are in with a new session.
-    if keys != nil { try sessions.end(removing, of: member.vault) }
-    return keys
+    throw HeartlogError(.locked, "others change the keys of this vault at the same time")
+  }
+
+  /// How often a change of keys is tried while other hubs make others.
+  private static let attempts = 10
+
+  private static func state(of admitted: AdmittedKeys) -> PostgresValue {
+    admitted.root.map { .bytes($0.bytes) } ?? .null
+  }
+
+  /// The keys, their owners, the root, its owner, who was removed, and whether members share the quota.
+  private static func values(_ admitted: AdmittedKeys) -> [PostgresValue] {
+    [
+      .array(.bytes, admitted.keys.map(\.bytes)), .array(.uuid, admitted.keys.map(\.replica.bytes)),
+      state(of: admitted), admitted.root.map { .uuid($0.key.replica.bytes) } ?? .null,
+      .array(.uuid, admitted.removed.map(\.bytes)), .bool(admitted.isShared),
+    ]
+  }
+
+  /// A commit as names have it.
+  private static func digits(_ number: UInt64) -> [UInt8] {
+    let digits = String(number)
+    return Array((String(repeating: "0", count: max(0, 16 - digits.count)) + digits).utf8)
   }
 
   func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList {
     let after = try ChangeCursor.sent(cursor)
     return try readers.use { (connection) throws(HeartlogError) in
       let vault = member.vault
-      let position = try connection.run(.position, [.uuid(vault.bytes), .bytes(member.key.bytes)])
+      let position = try connection.run(.position, [.uuid(vault.bytes), .uuid(member.owner.bytes)])
       guard position.count == 1 else { throw VaultMember.notAdmitted }
       let generation = Self.generation(try position.integer(0, 0), of: connection.history)
       // What has this number or a lower one is visible to the statement that follows.
@@ -141,7 +187,7 @@ final class PostgresEngine: HubEngine {
   ) throws(HeartlogError) -> GetOutcome {
     let key: [PostgresValue] = [.uuid(member.vault.bytes), .uuid(Self.digest(name)), .text(name)]
     return try readers.use { (connection) throws(HeartlogError) in
-      let found = try connection.run(.look, key + [.bytes(member.key.bytes), .int32(Self.smallBytesMax)])
+      let found = try connection.run(.look, key + [.uuid(member.owner.bytes), .int32(Self.smallBytesMax)])
       guard found.count == 1 else { throw VaultMember.notAdmitted }
       if found.isNull(0, 0) { return .missing }
       guard admits(Int(try found.integer(0, 0))) else { return .refused }
@@ -160,7 +206,8 @@ final class PostgresEngine: HubEngine {
   }
 
   func delete(
-    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+    _ name: String, as member: VaultMember,
+    done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
   ) {
     writer(of: member.vault).add(
       PostgresWriter.Job(member: member, name: name, digest: Self.digest(name), change: .remove(done)))
@@ -191,16 +238,5 @@ final class PostgresEngine: HubEngine {
     SHA256Hasher.digest(of: Array("\(number)/\(history)".utf8)).bytes.prefix(8).reduce(0) {
       $0 << 8 | UInt64($1)
     }
-  }
-
-  private static func keys(_ rows: PostgresRows) throws(HeartlogError) -> [PublicKey]? {
-    var keys: [PublicKey] = []
-    for row in rows.indices {
-      guard let key = PublicKey(bytes: try rows.bytes(row, 0)) else {
-        throw HeartlogError(.corrupt, "the database has a key that is too short")
-      }
-      keys.append(key)
-    }
-    return keys.isEmpty ? nil : keys.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
   }
 }

@@ -27,7 +27,8 @@ final class PostgresSessions: SessionStore {
     let rows = try run(
       .openSession,
       [
-        .bytes(token.bytes), .uuid(member.vault.bytes), .bytes(member.key.bytes), .bytes(challenge.bytes),
+        .bytes(token.bytes), .uuid(member.vault.bytes), .uuid(member.owner.bytes), .bytes(member.key.bytes),
+        .bytes(challenge.bytes),
         .int32(Int32(HubLimits.sessionSeconds)), .int32(Int32(HubLimits.sessionsMax)),
       ])
     return try rows.integer(0, 0) == 1

@@ -10,6 +10,7 @@ struct PostgresValue {
   static func uuid(_ bytes: [UInt8]) -> PostgresValue { PostgresValue(bytes: bytes) }
   static func bytes(_ bytes: [UInt8]) -> PostgresValue { PostgresValue(bytes: bytes) }
   static func text(_ text: String) -> PostgresValue { PostgresValue(bytes: Array(text.utf8)) }
+  static func bool(_ value: Bool) -> PostgresValue { PostgresValue(bytes: [value ? 1 : 0]) }
   static func int32(_ number: Int32) -> PostgresValue { PostgresValue(bytes: bigEndian(number)) }
   static func int64(_ number: Int64) -> PostgresValue { PostgresValue(bytes: bigEndian(number)) }
 

@@ -114,8 +114,9 @@ final class PostgresWriter: Sendable {
         .array(.uuid, batch.map(\.member.vault.bytes)), .array(.uuid, batch.map(\.digest)),
         .array(.text, batch.map { Array($0.name.utf8) }),
         .array(.bytes, batch.map { if case .put(let bytes, _) = $0.change { bytes } else { [] } }),
-        .array(.bytes, batch.map(\.member.key.bytes)), .int64(Int64(quotaBytes)),
-        .int32(Int32(HubLimits.objectsMax)),
+        .array(.uuid, batch.map(\.member.owner.bytes)), .int64(Int64(quotaBytes)),
+        .int32(Int32(HubLimits.objectsMax)), .int64(Int64(HubLimits.keysRoomBytes)),
+        .int32(Int32(HubLimits.keysRoomObjects)),
       ])
     var outcomes = [PutOutcome?](repeating: nil, count: batch.count)
     for row in rows.indices {
@@ -142,7 +143,7 @@ final class PostgresWriter: Sendable {
       .remove,
       [
         .array(.uuid, batch.map(\.member.vault.bytes)), .array(.uuid, batch.map(\.digest)),
-        .array(.bytes, batch.map(\.member.key.bytes)),
+        .array(.uuid, batch.map(\.member.owner.bytes)),
       ])
     var admitted: Set<Int> = []
     for row in rows.indices { admitted.insert(Int(try rows.integer(row, 0)) - 1) }

@@ -1,0 +1,380 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogHub
+import HeartlogProofs
+import Testing
+
+@testable import HeartlogHubServer
+
+/// "Keys at a hub" in docs/hub.md, with each engine.
+@Suite struct VaultKeysTests {
+  enum Kind: CaseIterable {
+    case directory
+    case postgres
+
+    static var present: [Kind] { PostgresServer.isInstalled ? [.directory, .postgres] : [.directory] }
+  }
+
+  private static let quota = 10_000
+
+  private func withHub(_ kind: Kind, _ body: (HubService) throws -> Void) throws {
+    let engine: any HubEngine
+    switch kind {
+    case .directory:
+      var limits = DirectoryEngine.Limits()
+      limits.vaultBytesMax = Self.quota
+      engine = try DirectoryEngine(at: "/hub", limits: limits, files: MemoryFileSystem())
+    case .postgres: engine = try PostgresEngine(PostgresServer.shared.get().address, quotaBytes: Self.quota)
+    }
+    let result = Result { try body(HubService(engine: engine, invitations: nil)) }
+    try engine.close()
+    try result.get()
+  }
+
+  /// Puts an object as the hub does when a member asks for it.
+  @discardableResult
+  private func put(
+    _ name: String, _ bytes: [UInt8] = [1], as member: VaultMember, _ hub: HubService
+  ) throws -> PutOutcome {
+    try hub.engine.put(name, bytes, as: try hub.putting(name, bytes, as: member))
+  }
+
+  private func names(_ member: VaultMember, _ hub: HubService) throws -> Set<String> {
+    Set(try hub.engine.list(after: nil, limit: 1_000, as: member).entries.map(\.name))
+  }
+
+  private func refusal(_ body: () throws -> Void) -> UInt32? {
+    do { try body() } catch { return (error as? HubRefusal)?.status }
+    return nil
+  }
+
+  // MARK: Who may what
+
+  @Test(arguments: Kind.present)
+  func aMemberRemovesNobodyAndTheRootDoes(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let vault = TestVault(deviceCount: 2)
+      #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil) == .created)
+      let (first, second, root) = (vault.devices[0].publicKey, vault.devices[1].publicKey, vault.root(0))
+      #expect(try hub.engine.changeKeys(removing: [second], admitting: [], as: vault.member(0)) == nil)
+      #expect(try hub.engine.changeKeys(removing: [root.key], admitting: [], as: vault.member(0)) == nil)
+      #expect(try hub.engine.changeKeys(removing: [root.key], admitting: [], as: root) == nil)
+      #expect(
+        Set(try hub.engine.changeKeys(removing: [second], admitting: [], as: root) ?? []) == [
+          first, root.key,
+        ])
+      #expect(try hub.engine.changeKeys(removing: [], admitting: [second], as: vault.member(0))?.count == 3)
+      // A device leaves by itself, and another member may admit it again.
+      #expect(try hub.engine.changeKeys(removing: [second], admitting: [], as: vault.member(1))?.count == 2)
+      #expect(try hub.engine.changeKeys(removing: [], admitting: [second], as: vault.member(0))?.count == 3)
+      #expect(try hub.engine.keys(of: vault.id)?.devices.count == 2)
+    }
+  }
+
+  @Test(arguments: Kind.present)
+  func aMemberPutsAndDeletesUnderItsOwnName(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let vault = TestVault(deviceCount: 2)
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      let (first, second, root) = (vault.member(0), vault.member(1), vault.root(0))
+      #expect(refusal { try put(vault.run(1, 1...1), as: first, hub) } == 403)
+      #expect(refusal { try put(vault.run(1, 1...1), as: root, hub) } == 403)
+      #expect(refusal { try put("keys/" + String(repeating: "0", count: 32), as: first, hub) } == 403)
+      #expect(try put(vault.run(1, 1...1), as: second, hub) == .stored)
+      #expect(try put(TestVault.name(of: vault.first), vault.first, as: second, hub) == .stored)
+      #expect(refusal { try hub.checkDeleting(vault.run(1, 1...1), as: first) } == 403)
+      #expect(refusal { try hub.checkDeleting(TestVault.name(of: vault.first), as: second) } == 403)
+      for (name, member) in [
+        (vault.run(1, 1...1), second), (vault.run(1, 1...1), root), (TestVault.name(of: vault.first), root),
+      ] {
+        try hub.checkDeleting(name, as: member)
+      }
+      // Anybody may delete what a device has put that is no member.
+      _ = try hub.engine.changeKeys(removing: [second.key], admitting: [], as: root)
+      try hub.checkDeleting(vault.run(1, 1...1), as: first)
+    }
+  }
+
+  // MARK: Rotations
+
+  @Test(arguments: Kind.present)
+  func aRotationThatAnybodyCarriesMakesTheNextRoot(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let vault = TestVault(deviceCount: 3)
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      let (first, lost) = (vault.member(0), vault.member(1))
+      let (token, rootToken) = (
+        SHA256Hasher.digest(of: vault.id.bytes), SHA256Hasher.digest(of: vault.id.bytes + [1])
+      )
+      for (token, member) in [(token, lost), (rootToken, vault.root(0))] {
+        _ = try hub.engine.sessions.open(token, for: member, with: HubChallenge(RandomBytes.next(32))!)
+      }
+      let admission = vault.admission(of: vault.devices[2].publicKey, by: vault.devices[1])
+      let admissionName = "\(TestVault.name(of: vault.first))-\(vault.devices[2].publicKey.replica)"
+      #expect(try put(admissionName, admission, as: lost, hub) == .stored)
+      for name in [
+        vault.run(1, 1...5), vault.run(1, 6...9),
+        vault.run(1, 1...2, stream: String(repeating: "a", count: 32)),
+      ] {
+        #expect(try put(name, as: lost, hub) == .stored)
+      }
+      #expect(try put(vault.run(0, 6...9), as: first, hub) == .stored)
+      let epoch = vault.rotation(to: 1, without: [lost.owner: 5])
+      // The lost device can as little keep it out as it can carry another one.
+      let forged = TestVault.epoch(
+        vault.id, generation: 1, root: vault.roots[3], devices: [lost.key], removals: [first.owner: 0],
+        maker: vault.roots[2])
+      #expect(try put(TestVault.name(of: forged), forged, as: lost, hub) == .stored)
+      #expect(try hub.engine.keys(of: vault.id) == vault.keys)
+      for _ in 0..<2 {
+        let outcome = try put(TestVault.name(of: epoch), epoch, as: first, hub)
+        #expect(outcome == .stored || outcome == .same)
+        let keys = try #require(try hub.engine.keys(of: vault.id))
+        #expect(Set(keys.devices) == [first.key, vault.devices[2].publicKey])
+        #expect(keys.root?.key == vault.roots[1].publicKey && keys.removed == [lost.owner])
+      }
+      #expect(
+        try names(first, hub) == [
+          vault.run(1, 1...5), admissionName, vault.run(0, 6...9), TestVault.name(of: epoch),
+          TestVault.name(of: forged),
+        ])
+      #expect(try hub.engine.sessions.session(token) == nil && hub.engine.sessions.session(rootToken) == nil)
+      #expect(throws: HeartlogError.self) { try put(vault.run(1, 10...10), as: lost, hub) }
+      #expect(throws: HeartlogError.self) { try names(vault.root(0), hub) }
+      // Removal is final: nobody admits it again, in whatever way.
+      for member in [first, vault.root(1)] {
+        #expect(
+          try hub.engine.changeKeys(removing: [], admitting: [lost.key], as: member)?.contains(lost.key)
+            == false)
+      }
+      let again = vault.admission(of: lost.key, by: vault.devices[0], to: epoch)
+      try put("\(TestVault.name(of: epoch))-\(lost.owner)", again, as: first, hub)
+      #expect(try hub.engine.keys(of: vault.id)?.keys.contains(lost.key) == false)
+    }
+  }
+
+  @Test(arguments: Kind.present)
+  func anAdmissionThatAMemberSignedAdmits(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let vault = TestVault(deviceCount: 1)
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      let stranger = TestVault.newKey()
+      func name(_ key: SigningKey) -> String { "\(TestVault.name(of: vault.first))-\(key.publicKey.replica)" }
+      let own = vault.admission(of: stranger.publicKey, by: stranger)
+      #expect(try put(name(stranger), own, as: vault.member(0), hub) == .stored)
+      #expect(try hub.engine.keys(of: vault.id)?.devices.count == 1)
+      #expect(refusal { try put(name(TestVault.newKey()), own, as: vault.member(0), hub) } == 403)
+      for signer in [vault.devices[0], vault.roots[0]] {
+        let key = TestVault.newKey()
+        let admission = vault.admission(of: key.publicKey, by: signer)
+        #expect(try put(name(key), admission, as: vault.member(0), hub) == .stored)
+        #expect(try hub.engine.isAdmitted(key.publicKey, to: vault.id))
+      }
+    }
+  }
+
+  @Test(arguments: Kind.present)
+  func ofTwoRotationsAtOnceTheSmallerIdHoldsAndTheRemovalsOfBoth(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      for isReversed in [false, true] {
+        let vault = TestVault(deviceCount: 4)
+        _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+        let pair = [
+          (vault.roots[1], vault.rotation(to: 1, without: [vault.member(1).owner: 0])),
+          (vault.roots[2], vault.rotation(to: 1, root: vault.roots[2], without: [vault.member(2).owner: 0])),
+        ].sorted { SignedEpoch.id(of: $0.1).lexicographicallyPrecedes(SignedEpoch.id(of: $1.1)) }
+        for (_, epoch) in isReversed ? pair.reversed() : pair {
+          #expect(try put(TestVault.name(of: epoch), epoch, as: vault.member(0), hub) == .stored)
+        }
+        let keys = try #require(try hub.engine.keys(of: vault.id))
+        #expect(keys.root?.key == pair[0].0.publicKey)
+        #expect(Set(keys.devices) == [vault.devices[0].publicKey, vault.devices[3].publicKey])
+        #expect(keys.removed == [vault.member(1).owner, vault.member(2).owner].sorted())
+        // The loser makes no root any more, and the winner does.
+        for (root, isNext) in [(pair[1].0, false), (pair[0].0, true)] {
+          let next = TestVault.epoch(
+            vault.id, generation: 2, root: vault.roots[3], devices: [vault.devices[0].publicKey], maker: root)
+          try put(TestVault.name(of: next), next, as: vault.member(0), hub)
+          #expect(try (hub.engine.keys(of: vault.id)?.root?.key == vault.roots[3].publicKey) == isNext)
+        }
+      }
+    }
+  }
+
+  // MARK: Quotas
+
+  @Test(arguments: Kind.present)
+  func aMemberHasHalfOfTheQuotaAndKeysHaveRoomOfTheirOwn(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let vault = TestVault(deviceCount: 3)
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      let half = [UInt8](repeating: 1, count: Self.quota / 2)
+      #expect(try put(vault.run(0, 1...1), half, as: vault.member(0), hub) == .stored)
+      #expect(try put(vault.run(0, 2...2), [1], as: vault.member(0), hub) == .full)
+      #expect(try put(vault.run(1, 1...1), half, as: vault.member(1), hub) == .stored)
+      #expect(try put(vault.run(2, 1...1), [1], as: vault.member(2), hub) == .full)
+      // The epoch that removes a member is larger than all that is left, and it makes room.
+      let epoch = vault.rotation(to: 1, without: [vault.member(0).owner: 0])
+      #expect(try put(TestVault.name(of: epoch), epoch, as: vault.member(2), hub) == .stored)
+      let most = [UInt8](repeating: 1, count: Self.quota / 2 - epoch.count)
+      #expect(try put(vault.run(2, 1...1), most, as: vault.member(2), hub) == .stored)
+      #expect(try put(vault.run(2, 2...2), [1], as: vault.member(2), hub) == .full)
+    }
+  }
+
+  @Test(arguments: Kind.present)
+  func aMemberFillsHalfOfTheRoomForKeysAndTheRootHasItsOwn(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let vault = TestVault(deviceCount: 2)
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      // An epoch with many devices has a fifth of a megabyte.
+      let many = (0..<1_000).map { _ in TestVault.newKey().publicKey }
+      func fill(_ signer: SigningKey, as member: VaultMember) throws -> Int {
+        for number in 0..<99 {
+          let bytes = TestVault.epoch(
+            vault.id, generation: number + 1, root: vault.roots[3], devices: [signer.publicKey] + many,
+            maker: signer)
+          if try put(TestVault.name(of: bytes), bytes, as: member, hub) == .full {
+            return number * bytes.count
+          }
+        }
+        return 0
+      }
+      let (room, epochBytes) = (HubLimits.keysRoomBytes, 200_000)
+      for index in 0...1 {
+        let filled = try fill(vault.devices[index], as: vault.member(index))
+        #expect((room / 2 - epochBytes...room / 2 + Self.quota).contains(filled))
+      }
+      let epoch = vault.rotation(to: 1)
+      #expect(try put(TestVault.name(of: epoch), epoch, as: vault.member(1), hub) == .stored)
+      let filled = try fill(TestVault.newKey(), as: vault.root(1))
+      #expect((room - 2 * epochBytes...room + 2 * epochBytes).contains(filled))
+    }
+  }
+
+  // MARK: Beginnings
+
+  @Test(arguments: Kind.present)
+  func aVaultThatTheOperatorRemovedIsCreatedAgain(kind: Kind) throws {
+    try withHub(kind) { hub throws in
+      let (vault, other) = (TestVault(deviceCount: 1), TestVault(deviceCount: 1))
+      let word = "word \(vault.id)"
+      #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: word) == .created)
+      #expect(try hub.engine.createVault(other.id, keys: other.keys, invitation: word) == .invitationUsed)
+      #expect(try put(vault.run(0, 1...1), as: vault.member(0), hub) == .stored)
+      let cursor = try hub.engine.list(after: nil, limit: 9, as: vault.member(0)).cursor
+      #expect(try hub.engine.removeVault(vault.id))
+      #expect(try !hub.engine.removeVault(vault.id))
+      #expect(try hub.engine.keys(of: vault.id) == nil)
+      #expect(throws: HeartlogError.self) { try names(vault.member(0), hub) }
+      #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: word) == .created)
+      let list = try hub.engine.list(after: cursor, limit: 9, as: vault.member(0))
+      #expect(list.startsOver && list.entries.isEmpty)
+      #expect(try put(vault.run(0, 1...1), as: vault.member(0), hub) == .stored)
+    }
+  }
+
+  @Test func keysAreThereAfterARestart() throws {
+    let files = MemoryFileSystem()
+    let vault = TestVault(deviceCount: 3)
+    func withEngine(_ body: (HubService) throws -> Void) throws {
+      let engine = try DirectoryEngine(at: "/hub", files: files)
+      let result = Result { try body(HubService(engine: engine, invitations: nil)) }
+      try engine.close()
+      try result.get()
+    }
+    var keys: AdmittedKeys?
+    var there: Set<String> = []
+    try withEngine { hub throws in
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      for commits in [1...3, 4...9] { try put(vault.run(1, commits), as: vault.member(1), hub) }
+      for generation in 1...2 {
+        let epoch = vault.rotation(to: generation, without: [vault.member(1).owner: 3])
+        try put(TestVault.name(of: epoch), epoch, as: vault.member(0), hub)
+      }
+      keys = try hub.engine.keys(of: vault.id)
+      there = try names(vault.member(0), hub)
+    }
+    #expect(there.count == 3 && keys?.root?.generation == 2)
+    try withEngine { hub throws in
+      #expect(try hub.engine.keys(of: vault.id) == keys)
+      #expect(try names(vault.member(0), hub) == there)
+      #expect(try hub.engine.removeVault(vault.id))
+    }
+    try withEngine { hub throws in #expect(try hub.engine.keys(of: vault.id) == nil) }
+  }
+
+  @Test func aVaultBeginsOnlyWithItsChainOfRoots() throws {
+    let (vault, other) = (TestVault(deviceCount: 2), TestVault(deviceCount: 2))
+    let epochs = [
+      vault.first, vault.rotation(to: 1, without: [vault.member(1).owner: 0]),
+      vault.rotation(to: 2, without: [vault.member(1).owner: 0]),
+    ]
+    let device = vault.devices[0].publicKey
+    let (third, fourth) = (TestVault.newKey(), TestVault.newKey())
+    let admissions = [
+      vault.admission(of: third.publicKey, by: vault.devices[0], to: epochs[2]),
+      vault.admission(of: fourth.publicKey, by: third, to: epochs[2]),
+    ]
+    func keys(_ objects: [[UInt8]], of id: VaultID? = nil) -> AdmittedKeys? {
+      AdmittedKeys(of: id ?? vault.id, objects: TestVault.objects(objects, of: id ?? vault.id))
+    }
+    // In whatever order they come.
+    for objects in [epochs + admissions, (epochs + admissions).reversed()] {
+      let found = try #require(keys(objects))
+      #expect(Set(found.devices) == [device, third.publicKey, fourth.publicKey])
+      #expect(found.root?.key == vault.roots[2].publicKey && found.root?.generation == 2)
+      #expect(found.root?.previous == vault.roots[1].publicKey && found.removed == [vault.member(1).owner])
+    }
+    #expect(keys([]) == nil && keys(Array(epochs.dropFirst())) == nil && keys(epochs, of: other.id) == nil)
+    #expect(keys([epochs[0], epochs[2]])?.root?.generation == 0)
+    #expect(keys([epochs[0], other.rotation(to: 1)]) == keys([epochs[0]]))
+    // Its own root beside the vault's id.
+    let forged = TestVault.epoch(
+      vault.id, generation: 0, root: other.roots[0], devices: [device], maker: other.roots[0])
+    #expect(keys([forged]) == nil)
+    // Whoever was removed admits nobody, and is not admitted; nor does a stranger, or an admission to an older epoch.
+    for admission in [
+      vault.admission(of: third.publicKey, by: vault.devices[1], to: epochs[2]),
+      vault.admission(of: vault.devices[1].publicKey, by: vault.devices[0], to: epochs[2]),
+      vault.admission(of: third.publicKey, by: fourth, to: epochs[2]),
+      vault.admission(of: third.publicKey, by: vault.devices[0], to: epochs[1]),
+      other.admission(of: third.publicKey, by: vault.devices[0], to: epochs[2]),
+    ] {
+      #expect(keys(epochs + [admission])?.devices == [device])
+    }
+    // Of two next roots the epoch with the smaller id holds, and the removals of both do.
+    let second = vault.rotation(to: 1, root: vault.roots[3], without: [vault.member(0).owner: 0])
+    let both = try #require(keys([epochs[0], epochs[1], second]))
+    let isSecond = SignedEpoch.id(of: second).lexicographicallyPrecedes(SignedEpoch.id(of: epochs[1]))
+    #expect(both.root?.key == vault.roots[isSecond ? 3 : 1].publicKey && both.devices.isEmpty)
+  }
+
+  @Test func anEpochIsReadOnlyAsItWasSigned() throws {
+    let vault = TestVault(deviceCount: 2)
+    let epoch = vault.rotation(to: 1, without: [vault.member(1).owner: 7])
+    let read = try SignedEpoch(epoch)
+    #expect(read.removals == [vault.member(1).owner: 7] && read.devices == [vault.devices[0].publicKey])
+    #expect(read.root == vault.roots[1].publicKey && read.maker == vault.roots[0].publicKey)
+    for place in epoch.indices {
+      var changed = epoch
+      changed[place] ^= 0x10
+      #expect(throws: MalformedError.self, "at \(place)") { try SignedEpoch(changed) }
+      #expect(throws: MalformedError.self, "up to \(place)") { try SignedEpoch(Array(epoch[..<place])) }
+    }
+    #expect(throws: MalformedError.self) { try SignedEpoch(epoch + [0]) }
+    // A device removes nobody, and a root follows another one.
+    let devices = vault.devices.map(\.publicKey)
+    for wrong in [
+      TestVault.epoch(
+        vault.id, generation: 1, root: vault.roots[1], devices: [devices[0]],
+        removals: [vault.member(1).owner: 1],
+        maker: vault.devices[0]),
+      TestVault.epoch(vault.id, generation: 1, root: vault.roots[1], devices: devices, maker: vault.roots[1]),
+      TestVault.epoch(
+        vault.id, generation: 0, root: vault.roots[0], devices: devices, maker: vault.devices[0]),
+    ] {
+      #expect(throws: MalformedError.self) { try SignedEpoch(wrong) }
+    }
+  }
+}
