@@ -36,7 +36,8 @@ extension Moment {
     guard named.count <= 1 else {
       throw .usage("several devices are named \(Quoted(text))", hint: "Give the first digits of an id.")
     }
-    return try named.first?.id ?? replica(text.lowercased(), among: replicas)
+    if let device = named.first { return device.id }
+    return try replica(text.lowercased(), among: replicas)
   }
 
   /// The one replica whose id begins with `prefix`.
