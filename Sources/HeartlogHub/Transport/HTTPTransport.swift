@@ -52,7 +52,7 @@ package struct HTTPRequest: Sendable {
 
 extension HTTPRequest {
   /// - Throws: `slow` if an answer of which so many bytes came should be whole by now.
-  func checkTime(nanoseconds: UInt64, received: Int) throws(HTTPFailure) {
+  package func checkTime(nanoseconds: UInt64, received: Int) throws(HTTPFailure) {
     let seconds = secondsMax + ((body?.count ?? 0) + received) / HubLimits.bytesPerSecond
     guard nanoseconds / 1_000_000_000 < seconds else {
       throw HTTPFailure(.slow, "\(received) bytes of the answer came in \(seconds) seconds")
