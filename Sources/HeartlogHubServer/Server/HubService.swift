@@ -132,7 +132,7 @@ struct HubService: Sendable {
     if try refusals({ () throws(HeartlogError) in try engine.isAdmitted(proof.key, to: vault) }) {
       return try open(200, vault, proof)
     }
-    // Whether the vault exists, or the invitation is none, is not told.
+    // Does not reveal whether the vault exists.
     let refusal = HubRefusal(
       403,
       invitations == nil
