@@ -105,7 +105,7 @@ class HubTests(unittest.TestCase):
         self.assertEqual(device.request("POST", "/v1/sessions", other)[0], 403)
         self.assertEqual(hub.end(), 0)
 
-    def test_whether_a_vault_exists_is_not_told(self):
+    def test_a_refusal_does_not_reveal_whether_a_vault_exists(self):
         words = pathlib.Path(self.folder.name) / "words"
         words.write_text("spring\nautumn\n")
         hub = self.hub("--invitations", str(words))

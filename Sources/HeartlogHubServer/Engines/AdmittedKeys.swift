@@ -105,8 +105,9 @@ struct AdmittedKeys: Hashable, Sendable {
     }
     let gone = epoch.removals
     let removed = Set(removed).union(gone.keys)
-    let left = Set(keys).union(next.anchor == epoch.id ? epoch.devices : []).filter {
-      !removed.contains($0.replica) && $0 != root.key
+    // With a new root only those stay whom it names: a removed device may have admitted any key.
+    let left = Set(next.anchor == epoch.id ? epoch.devices : keys.filter { $0 != root.key }).filter {
+      !removed.contains($0.replica)
     }
     guard removed.count <= Self.removedMax, left.count < HubLimits.keysMax else { return nil }
     let after = AdmittedKeys(left, root: next, removed: removed)

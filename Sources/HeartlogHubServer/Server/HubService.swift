@@ -132,7 +132,7 @@ struct HubService: Sendable {
     if try refusals({ () throws(HeartlogError) in try engine.isAdmitted(proof.key, to: vault) }) {
       return try open(200, vault, proof)
     }
-    // Whether the vault exists, or the invitation is none, is not told.
+    // Does not reveal whether the vault exists.
     let refusal = HubRefusal(
       403,
       invitations == nil
@@ -194,7 +194,10 @@ struct HubService: Sendable {
   func putting(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HubRefusal) -> VaultMember {
     guard member.vault.hasRoot else { return member }
     guard name.hasPrefix("keys/") else {
-      guard name.hasPrefix("\(member.owner)/") else {
+      if name.hasPrefix("\(member.owner)/") { return member }
+      // A device that joins with the code has no session of its own yet.
+      let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
+      guard keys?.root?.key == member.key else {
         throw HubRefusal(403, "A device puts objects under its own name")
       }
       return member
