@@ -22,8 +22,7 @@ extension BreedImage {
       throw .invalidAnswer("persisted favorites that are \(value.kind), not an array")
     }
     var images: [BreedImage] = []
-    var failures = records.unknownMembers(
-      besides: ["url", FieldName.isFavorite, FieldName.favoritedDate, "fields"])
+    var failures: [LibraryError] = []
     for (index, record) in records.enumerated() {
       let text = url(ofRecord: record)
       // No flag, or null, is false; a value of another kind is an error.
