@@ -58,7 +58,7 @@ struct ReservedKeysTests {
     var id: String { raw.lowercased() }
   }
 
-  @Test("a value that becomes the item's id is not kept as a field, and one that only looks like it stays one")
+  @Test("a value that becomes the item's id stops being a field, and one that looks like it stays one")
   func becomesID() throws {
     let texts = try test.open().favorites(of: Text.self, in: "texts")
     try texts.add("abc")
