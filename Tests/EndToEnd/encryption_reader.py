@@ -201,7 +201,8 @@ class State:
                 self.removed[replica] = min(size, self.removed.get(replica, size))
             waiting = [epoch]
             while waiting:
-                self.trusted[(epoch := waiting.pop()).id] = epoch
+                epoch = waiting.pop()
+                self.trusted[epoch.id] = epoch
                 waiting += [found[id] for id in epoch.previous if id not in self.trusted]
         check(self.anchors, "no first epoch of the vault")
         self.root, generation = self.anchors[-1].root, [self.anchors[-1]]
