@@ -124,7 +124,8 @@ class Epoch:
         removals = data.many(4096, lambda: (data.take(16), size := data.varint(NUMBER_MAX), data.take(32) if size else b""))
         self.removed = {replica: size for replica, size, _ in removals}
         self.origin, self.time, self.maker = data.take(16), data.varint(NUMBER_MAX), data.take(32)
-        verify(self.maker, data.take(64), labelled("heartlog epoch 1", object[:data.at]), "an epoch that its maker did not sign")
+        message = labelled("heartlog epoch 1", object[:data.at])
+        verify(self.maker, data.take(64), message, "an epoch that its maker did not sign")
         check(data.at == len(object), "bytes after an epoch")
 
         self.members = {member.public: member for member in [self.root, *self.devices]}
@@ -171,7 +172,8 @@ class Admission:
         check(data.take(9) == b"\x89HLADM\r\n\1", "not an admission")
         self.vault, self.epoch, self.ephemeral, self.commitment = (data.take(n) for n in (16, 16, 32, 32))
         self.member, self.admitter = Member(data, self.vault), data.take(32)
-        verify(self.admitter, data.take(64), labelled("heartlog admission 1", object[:data.at]), "an admission that nobody signed")
+        message = labelled("heartlog admission 1", object[:data.at])
+        verify(self.admitter, data.take(64), message, "an admission that nobody signed")
         check(data.at == len(object), "bytes after an admission")
 
 
@@ -199,7 +201,8 @@ class State:
                 self.removed[replica] = min(size, self.removed.get(replica, size))
             waiting = [epoch]
             while waiting:
-                self.trusted[(epoch := waiting.pop()).id] = epoch
+                epoch = waiting.pop()
+                self.trusted[epoch.id] = epoch
                 waiting += [found[id] for id in epoch.previous if id not in self.trusted]
         check(self.anchors, "no first epoch of the vault")
         self.root, generation = self.anchors[-1].root, [self.anchors[-1]]

@@ -205,7 +205,7 @@ struct Keyring {
     _ found: [Object], of other: VaultID? = nil, listed: Set<String>? = nil
   ) -> [Object] {
     let known = state.members
-    let generation = state.anchors.count
+    let (former, generation) = (vault, state.anchors.count)
     let new = found.filter { !has($0.name) }
     for object in new { add(object) }
     if let other {
@@ -216,7 +216,7 @@ struct Keyring {
     }
     recompute()
     if let listed { leftOut += joinedMeanwhile(without: listed) }
-    if generation > 0, state.anchors.count > generation {
+    if vault == former, generation > 0, state.anchors.count > generation {
       leftOut += known.values.filter {
         state.members[$0.publicKey] == nil && state.removed[$0.replica] == nil
       }

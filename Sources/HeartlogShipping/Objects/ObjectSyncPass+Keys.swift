@@ -25,11 +25,11 @@ extension ObjectSyncPass {
     let shown = try found(listing, in: ring)
     let new = ring.take(shown, listed: Set(listing.keys))
     // What counts for nothing must not stand where something should.
-    for object in shown where ring.has(object.name) && !ring.isSame(object) {
+    for object in shown where !ring.isSame(object) {
       if case .admission(let other) = object, ring.counts(other) {
         memory.checked.insert(object.name)
       } else {
-        damaged.insert(object.name)
+        idleKeys.insert(object.name)
       }
     }
     guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
@@ -87,10 +87,11 @@ extension ObjectSyncPass {
     guard var ring, !options.isDryRun, !options.isPull else { return }
     try ring.settle(at: options.clock())
     let there = Set(listing.keys)
-    let missing = ring.objects.filter { !there.contains($0.name) || damaged.contains($0.name) }
+    let bad = damaged.union(idleKeys)
+    let missing = ring.objects.filter { !there.contains($0.name) || bad.contains($0.name) }
     if !missing.isEmpty { try objects.admit(ring.state.members.values.map(\.publicKey)) }
     for object in missing {
-      if damaged.contains(object.name) { try delete(object.name) }
+      if bad.contains(object.name) { try delete(object.name) }
       do throws(HeartlogError) { try put(object.name, object.bytes) } catch {
         guard error.code == .exists else { throw error }
         // Another member has admitted the same device meanwhile, unless what is there counts for nothing.

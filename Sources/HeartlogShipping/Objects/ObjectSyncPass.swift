@@ -16,6 +16,8 @@ struct ObjectSyncPass {
   /// Those of them that are not encrypted, in a vault that is, and those of unknown key epochs.
   var plain: Set<String> = []
   var locked: Set<String> = []
+  /// Names under which the place has a key object that counts for nothing.
+  var idleKeys: Set<String> = []
   /// Paths of files that this pass has deleted. A place may tell them again for a while.
   var deleted: Set<String> = []
   /// Runs of streams that wait until other streams have been received.

@@ -249,6 +249,8 @@ final class FakeHub: HTTPTransport {
 
   private static func update(_ vault: inout Vault, _ id: VaultID) {
     let objects = vault.objects.filter { $0.name.hasPrefix("keys/") }.map(\.bytes)
+    let root = vault.state?.root
+    defer { if root != nil, vault.state?.root != root { vault.admitted = [] } }
     vault.state = KeyState(
       of: id, epochs: objects.compactMap { try? KeyEpoch($0) },
       admissions: objects.compactMap { try? Admission($0) })
