@@ -275,7 +275,9 @@ struct DiagnosisTests {
 
   @Test("every kind of fault is planted")
   func complete() {
-    #expect(Set(Self.plants.map(\.kind)).union([.heldLock, .notAMember, .voidRecoveryCode, .damagedVaultKeys]) == Set(Fault.Kind.allCases))
+    #expect(
+      Set(Self.plants.map(\.kind)).union([.heldLock, .notAMember, .voidRecoveryCode, .damagedVaultKeys])
+        == Set(Fault.Kind.allCases))
   }
 
   @Test("a folder without a store is none")
