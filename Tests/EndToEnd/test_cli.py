@@ -95,7 +95,7 @@ class KeyTests(TestCase):
         for command in ("status", "replay"):
             with self.subTest(command):
                 answer = self.expect(0, store(command, "--json")).object
-                self.assert_keys(answer, "store", "replica", "name", "digest", "events", "commits", "bytes", "replicas", "libraries")
+                self.assert_keys(answer, "store", "replica", "name", "vault", "digest", "events", "commits", "bytes", "replicas", "libraries")
                 self.assertEqual((answer["store"], answer["name"], answer["events"], answer["commits"]), (store.path, "Anna's phone", 3, 2))
                 self.assertRegex(answer["digest"], DIGEST)
                 self.assertEqual(answer["bytes"], sum(path.stat().st_size for path in store.segments()))
@@ -119,7 +119,7 @@ class KeyTests(TestCase):
     def test_init_apply_verify_and_seal(self):
         path = str(self.folder / "new")
         made = self.expect(0, run("--store", path, "init", "--name", "n", "--json")).object
-        self.assert_keys(made, "store", "replica", "name", "digest", "events", "commits", "bytes", "replicas", "libraries")
+        self.assert_keys(made, "store", "replica", "name", "vault", "digest", "events", "commits", "bytes", "replicas", "libraries")
         store = self.store()
         answer = self.expect(0, store.apply([{"op": "add", "library": "papers", "id": "x"}, {"op": "add", "library": "papers", "id": "x"}], "--json", "--ack"))
         *acks, end = answer.lines

@@ -107,7 +107,7 @@ struct FaultAdvice {
       .damage(
         "acknowledged commits are missing", "A disk or a copy lost them. Other devices may have them.",
         "Sync with the other devices, which brings back what they have. If this is your own stream, the next write "
-          + "continues as a new replica. If nobody has them, \"heartlog retire\" their replica: then this ends."
+          + "continues as a new replica. If nobody has them, \"heartlog devices retire\" their replica: then this ends."
       )
     case .tornTail:
       .notice(

@@ -70,14 +70,15 @@ struct BibTeXParser {
 
   /// Skips the rest of a line, and returns the offset of an entry in it.
   private mutating func skipLineComment() -> Int? {
-    var entry: Int?
-    while offset < bytes.count, bytes[offset] != 0x0A, bytes[offset] != 0x0D {
-      if entry == nil, bytes[offset] == UInt8(ascii: "@"), Self.beginsEntry(bytes, at: offset) {
-        entry = offset
-      }
-      offset += 1
-    }
+    let entry = entry(inLineFrom: offset)
+    while offset < bytes.count, bytes[offset] != 0x0A, bytes[offset] != 0x0D { offset += 1 }
     return entry
+  }
+
+  /// The offset of the first entry in the rest of a line.
+  private func entry(inLineFrom start: Int) -> Int? {
+    let line = bytes[start...].prefix { $0 != 0x0A && $0 != 0x0D }
+    return line.indices.first { bytes[$0] == UInt8(ascii: "@") && Self.beginsEntry(bytes, at: $0) }
   }
 
   private mutating func piece(_ name: String, at start: Int) throws(MalformedError) -> BibTeXEntry? {
@@ -307,7 +308,7 @@ struct BibTeXParser {
     return index == 0 || bytes[index - 1] == 0x0A || bytes[index - 1] == 0x0D
   }
 
-  /// The offset at which the next entry after `offset` begins; the end if there is none.
+  /// The offset at which the next entry after `offset`, or a comment with one, begins; the end if there is none.
   ///
   /// - Parameters:
   ///   - onlyAtLines: whether it must begin a line. Otherwise it may also follow white space or a brace, and any
@@ -321,6 +322,10 @@ struct BibTeXParser {
       switch bytes[index] {
       case 0x0A, 0x0D: isStart = true
       case 0x20, 0x09: isStart = isStart || !onlyAtLines
+      // An entry in a comment is reported.
+      case UInt8(ascii: "%")
+      where !onlyAtLines && isAtLineStart(index) && entry(inLineFrom: index + 1) != nil:
+        return index
       case UInt8(ascii: "}"), UInt8(ascii: ")"): isStart = !onlyAtLines
       case UInt8(ascii: "@") where isStart && Self.beginsEntry(bytes, at: index): return index
       case UInt8(ascii: "@") where isStart && !onlyAtLines && isAtLineStart(index): return index

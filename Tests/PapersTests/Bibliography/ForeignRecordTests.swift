@@ -83,6 +83,13 @@ struct ForeignRecordTests {
     #expect(contents.refusals.count == 3)
   }
 
+  @Test("after a fault, an entry in a comment is reported")
+  func commentAfterFault() throws {
+    let contents = try read("@misc{a, title={A} x}\n% a comment\n%@misc{b, title={B}}\n")
+    #expect(contents.records.isEmpty && contents.refusals.count == 1)
+    #expect(contents.remarks.map(\.line) == [3])
+  }
+
   @Test("bytes that are no bibliography are refused as a whole; comments alone are an empty one")
   func notBibliographies() throws {
     for text in ["mail@example.org", "%PDF-1.4\n@\u{1}\u{2} obj", "a, b\n1, 2"] {
