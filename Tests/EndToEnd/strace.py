@@ -78,7 +78,10 @@ class Stopped:
         """Waits until it is stopped; returns the process, or None where it has ended."""
         for line in self.log:
             if "--- stopped by SIGSTOP" in line:
-                status = pathlib.Path(f"/proc/{line.split()[0]}/status").read_text()
+                try:
+                    status = pathlib.Path(f"/proc/{line.split()[0]}/status").read_text()
+                except FileNotFoundError:  # a thread that ended with the process
+                    continue
                 return int(re.search(r"^Tgid:\s*(\d+)", status, re.M).group(1))
         return None
 

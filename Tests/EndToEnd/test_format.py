@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -183,7 +184,9 @@ class StoreTests(unittest.TestCase):
         mine = {s["replica"]: (s["name"], s["commits"], s["events"], s["root"]) for s in summary["streams"]}
         theirs = {s["replica"]: (s["name"], s["commits"], s["events"], s["root"]) for s in verified if "root" in s}
         self.assertEqual(mine, theirs)
-        self.assertEqual(list(store.event_lines()), self.run_heartlog("log", "--json").split("\n")[:-1])
+        # What cannot be seen is escaped in what is printed.
+        printed = re.sub(r"\\u(00[7-9][0-9a-f]|[1-9a-f][0-9a-f]{3}|0[1-9a-f][0-9a-f]{2})", lambda match: chr(int(match[1], 16)), self.run_heartlog("log", "--json"))
+        self.assertEqual(list(store.event_lines()), printed.split("\n")[:-1])
         self.check_canonical(store)
         return store
 
@@ -310,7 +313,9 @@ class StoreTests(unittest.TestCase):
         verified = {line["replica"]: line["root"] for line in self.json_lines("verify")}
         self.assertEqual(verified[stream.replica], stream.root)
         self.assertEqual(store.summary["digest"], self.json_lines("status")[0]["digest"])
-        self.assertEqual(list(store.event_lines()), self.run_heartlog("log", "--json").split("\n")[:-1])
+        # What cannot be seen is escaped in what is printed.
+        printed = re.sub(r"\\u(00[7-9][0-9a-f]|[1-9a-f][0-9a-f]{3}|0[1-9a-f][0-9a-f]{2})", lambda match: chr(int(match[1], 16)), self.run_heartlog("log", "--json"))
+        self.assertEqual(list(store.event_lines()), printed.split("\n")[:-1])
 
     def test_a_received_tail_with_frames_of_later_versions(self):
         commits, _ = foreign_commits()
@@ -324,7 +329,9 @@ class StoreTests(unittest.TestCase):
         verified = {line["replica"]: line["root"] for line in self.json_lines("verify")}
         self.assertEqual({stream.replica: stream.root for stream in store.streams}, verified)
         self.assertEqual(store.summary["digest"], self.json_lines("status")[0]["digest"])
-        self.assertEqual(list(store.event_lines()), self.run_heartlog("log", "--json").split("\n")[:-1])
+        # What cannot be seen is escaped in what is printed.
+        printed = re.sub(r"\\u(00[7-9][0-9a-f]|[1-9a-f][0-9a-f]{3}|0[1-9a-f][0-9a-f]{2})", lambda match: chr(int(match[1], 16)), self.run_heartlog("log", "--json"))
+        self.assertEqual(list(store.event_lines()), printed.split("\n")[:-1])
 
     def test_an_own_tail_with_all_that_the_format_has_is_sealed(self):
         self.run_heartlog("init", "--name", "")
