@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -45,6 +46,15 @@ def seed():
     number = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
     print(f"SEED={number}", file=sys.stderr, flush=True)
     return number
+
+
+def unescaped(text):
+    """JSON in which only that is escaped which must be. What is printed has escapes for all that cannot be seen."""
+    def replaced(match):
+        if match[1]:
+            return match[0]
+        return "".join(char if char >= " " else f"\\u{ord(char):04x}" for char in json.loads(f'"{match[0]}"'))
+    return re.sub(r"(\\\\)|(?:\\u[0-9a-f]{4})+", replaced, text)
 
 
 class Answer:

@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
 import format_vectors  # noqa: E402
+from heartlog import unescaped  # noqa: E402
 from format_blocks import COLUMN_BYTES_MAX, Block, Secret, read_block  # noqa: E402
 from format_columns import read_doubles, read_ints, read_strings  # noqa: E402
 from format_decoder import (  # noqa: E402
@@ -185,7 +185,7 @@ class StoreTests(unittest.TestCase):
         theirs = {s["replica"]: (s["name"], s["commits"], s["events"], s["root"]) for s in verified if "root" in s}
         self.assertEqual(mine, theirs)
         # What cannot be seen is escaped in what is printed.
-        printed = re.sub(r"\\u(00[7-9][0-9a-f]|[1-9a-f][0-9a-f]{3}|0[1-9a-f][0-9a-f]{2})", lambda match: chr(int(match[1], 16)), self.run_heartlog("log", "--json"))
+        printed = unescaped(self.run_heartlog("log", "--json"))
         self.assertEqual(list(store.event_lines()), printed.split("\n")[:-1])
         self.check_canonical(store)
         return store
@@ -314,7 +314,7 @@ class StoreTests(unittest.TestCase):
         self.assertEqual(verified[stream.replica], stream.root)
         self.assertEqual(store.summary["digest"], self.json_lines("status")[0]["digest"])
         # What cannot be seen is escaped in what is printed.
-        printed = re.sub(r"\\u(00[7-9][0-9a-f]|[1-9a-f][0-9a-f]{3}|0[1-9a-f][0-9a-f]{2})", lambda match: chr(int(match[1], 16)), self.run_heartlog("log", "--json"))
+        printed = unescaped(self.run_heartlog("log", "--json"))
         self.assertEqual(list(store.event_lines()), printed.split("\n")[:-1])
 
     def test_a_received_tail_with_frames_of_later_versions(self):
@@ -330,7 +330,7 @@ class StoreTests(unittest.TestCase):
         self.assertEqual({stream.replica: stream.root for stream in store.streams}, verified)
         self.assertEqual(store.summary["digest"], self.json_lines("status")[0]["digest"])
         # What cannot be seen is escaped in what is printed.
-        printed = re.sub(r"\\u(00[7-9][0-9a-f]|[1-9a-f][0-9a-f]{3}|0[1-9a-f][0-9a-f]{2})", lambda match: chr(int(match[1], 16)), self.run_heartlog("log", "--json"))
+        printed = unescaped(self.run_heartlog("log", "--json"))
         self.assertEqual(list(store.event_lines()), printed.split("\n")[:-1])
 
     def test_an_own_tail_with_all_that_the_format_has_is_sealed(self):

@@ -4,7 +4,7 @@ import json
 import random
 import unittest
 
-from heartlog import FORTNIGHT, TestCase, lines, model, seed, trace
+from heartlog import FORTNIGHT, TestCase, lines, model, seed, trace, unescaped
 from hostile import Hostile
 
 # The most that the store may use, by the trace of 14 % adds with 130 bytes of metadata.
@@ -45,7 +45,7 @@ class ModelTests(TestCase):
         for library in expected.libraries:
             for everything in (False, True):
                 answer = self.expect(0, store("list", library, "--json", *["--all"] * everything))
-                self.assertEqual(answer.out.split("\n")[:-1], self.listing(expected, library, everything))
+                self.assertEqual(unescaped(answer.out).split("\n")[:-1], self.listing(expected, library, everything))
 
     def listing(self, expected, library, everything):
         """The lines that `list --json` prints, to the byte."""
