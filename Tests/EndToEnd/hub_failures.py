@@ -242,10 +242,10 @@ class Campaign:
         """The first device makes the vault, and the others join it."""
         first = vault.devices[0]
         first.toggle()
-        first.must(first.sync(*(("--encrypted",) if vault.is_encrypted else ())))
+        synced = first.must(first.sync(*(("--encrypted",) if vault.is_encrypted else ())))
         vault.id = first.must(first.store("hub", first.place.url, "--json")).object["vault"]
         if vault.is_encrypted:
-            vault.code = first.must(first.store("keys", "show")).out.splitlines()[-1]
+            vault.code = synced.object["recoveryCode"]
         for device in vault.devices[1:]:
             self.join(device)
 
@@ -253,7 +253,7 @@ class Campaign:
         """Lets a device in, by the code or by the first device."""
         first = device.vault.devices[0]
         if device.vault.is_encrypted:
-            device.must(device.store("keys", "join", device.vault.code))
+            device.must(device.store("keys", "join", "-", input=device.vault.code))
         else:
             refused = device.store("sync", device.address)
             key = re.search(r" admit ([0-9a-f]{64})", refused.err)

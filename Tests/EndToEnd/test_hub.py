@@ -476,7 +476,7 @@ class HubTests(unittest.TestCase):
         self.assertEqual(store("toggle", "papers", "confidential-item").code, 0)
         synced = store("sync", hub.url, "--encrypted")
         self.assertEqual(synced.code, 0, synced.err)
-        code = store("keys", "show").out.splitlines()[-1]
+        code = synced.out.splitlines()[-1]
         seeds = re.findall("seed ([0-9a-f]{64})", (pathlib.Path(store.path) / "keys/device").read_text())
         self.assertEqual((len(code.split("-")), len(seeds)), (14, 1))
         self.assertEqual(hub.end(), 0)

@@ -66,9 +66,9 @@ class AnswerTests(TestCase):
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         phone, tablet = self.store("phone"), self.store("tablet")
         self.expect(0, phone("toggle", "papers", "first"))
-        self.expect(0, phone("sync", hub.url, "--encrypted"))
+        code = self.expect(0, phone("sync", hub.url, "--encrypted")).out.splitlines()[-1]
         vault = self.expect(0, phone("hub", hub.url, "--json")).object["vault"]
-        self.expect(0, tablet("keys", "join", self.expect(0, phone("keys", "show")).out.splitlines()[-1]))
+        self.expect(0, tablet("keys", "join", "-", input=code))
         self.expect(0, tablet("sync", f"{hub.url}/{vault}"))
         proxy = CuttingProxy(hub.port)
         self.addCleanup(proxy.close)
@@ -109,16 +109,15 @@ class BackupTests(TestCase):
         hub = start()
         phone, tablet, late = stores = [self.store(name) for name in ("phone", "tablet", "late")]
         self.expect(0, phone("toggle", "papers", "first"))
-        self.expect(0, phone("sync", hub.url, "--encrypted"))
+        code = self.expect(0, phone("sync", hub.url, "--encrypted")).out.splitlines()[-1]
         vault = self.expect(0, phone("hub", hub.url, "--json")).object["vault"]
-        code = self.expect(0, phone("keys", "show")).out.splitlines()[-1]
         address = f"{hub.url}/{vault}"
-        self.expect(0, tablet("keys", "join", code))
+        self.expect(0, tablet("keys", "join", "-", input=code))
         self.write_and_sync([phone, tablet], address, "before", 3)
         save(hub)
         hub = start()
         address = f"{hub.url}/{vault}"
-        self.expect(0, late("keys", "join", code))
+        self.expect(0, late("keys", "join", "-", input=code))
         self.write_and_sync(stores, address, "after", 9)
         digest = self.agree(stores, address)
         self.assertEqual(hub.end(), 0)
@@ -131,7 +130,7 @@ class BackupTests(TestCase):
         self.assertEqual([self.digest(store) for store in stores], [digest] * 3)
         # All is at the place again: a device that has nothing gets it there.
         fresh = self.store("fresh")
-        self.expect(0, fresh("keys", "join", code))
+        self.expect(0, fresh("keys", "join", "-", input=code))
         self.expect(0, fresh("sync", address))
         items = {line["id"] for line in self.expect(0, fresh("list", "papers", "--json")).lines if "id" in line}
         self.assertEqual(items, {line["id"] for line in self.expect(0, phone("list", "papers", "--json")).lines if "id" in line})
@@ -147,10 +146,9 @@ class BackupTests(TestCase):
         hub = start()
         phone, tablet = self.store("phone"), self.store("tablet")
         self.expect(0, phone("toggle", "papers", "first"))
-        self.expect(0, phone("sync", hub.url, "--encrypted"))
+        code = self.expect(0, phone("sync", hub.url, "--encrypted")).out.splitlines()[-1]
         vault = self.expect(0, phone("hub", hub.url, "--json")).object["vault"]
-        code = self.expect(0, phone("keys", "show")).out.splitlines()[-1]
-        self.expect(0, tablet("keys", "join", code))
+        self.expect(0, tablet("keys", "join", "-", input=code))
         for store in (tablet, phone):
             self.expect(0, store("sync", f"{hub.url}/{vault}"))
         save(hub)

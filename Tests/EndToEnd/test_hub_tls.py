@@ -135,10 +135,10 @@ class HubTLSTests(TestCase):
         url = self.hub(certificate, key)
         prefix = trusting(certificate)
         tablet = self.store("tablet")
-        self.assertIn("at the hub: ", self.expect(0, self.phone("sync", url, "--encrypted", prefix=prefix)).out)
+        synced = self.expect(0, self.phone("sync", url, "--encrypted", prefix=prefix)).out
+        self.assertIn("at the hub: ", synced)
         vault = self.expect(0, self.phone("hub", url, "--json", prefix=prefix)).object["vault"]
-        code = self.expect(0, self.phone("keys", "show")).out.splitlines()[-1]
-        self.expect(0, tablet("keys", "join", code))
+        self.expect(0, tablet("keys", "join", "-", input=synced.splitlines()[-1]))
         received = self.expect(0, tablet("sync", f"{url}/{vault}", "--json", prefix=prefix)).object["received"]
         self.assertGreater(received["commits"], 0)
         self.expect(0, self.phone("sync", url, prefix=prefix))

@@ -166,7 +166,8 @@ class PairingTests(TestCase):
                 process.kill()
                 process.wait()
             self.pair(caller, server)
-            self.assertEqual([epoch["number"] for epoch in self.epochs(desk)], [2, 1])
+            self.assertEqual([epoch["number"] for epoch in self.epochs(desk)], [1])
+            self.assertEqual(set(self.epochs(desk)[0]["devices"]), {self.replica(desk), self.replica(phone)})
             self.assertEqual(self.epochs(desk), self.epochs(phone))
 
 

@@ -37,7 +37,7 @@ class ThreeWaysTests(SyncTestCase):
     def found_vault(self):
         """The phone makes the vault at the hub, where the desk gets it; the tablet gets it in the folder of the desk."""
         self.write(random.Random(1), 0)
-        code = self.sync(self.phone, self.hub.url, "--encrypted").out.splitlines()[-1]
+        code = self.sync(self.phone, self.hub.url, "--encrypted").object["recoveryCode"]
         vault = self.expect(0, self.phone("hub", self.hub.url, "--json")).object["vault"]
         self.address = f"{self.hub.url}/{vault}"
         for store in (self.desk, self.tablet):
