@@ -97,7 +97,7 @@ class BackupTests(TestCase):
     """A hub without a standby is restored from a backup that lacks what came later."""
 
     def start(self, *options):
-        hub = HubProcess(*options)
+        hub = HubProcess(*options, "--name", "127.0.0.1")
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         return hub
 
