@@ -115,10 +115,14 @@ struct DevicesCommand: Command {
     let isDamaged = try context.tellDamagedSubscription()
     let coverages = isDamaged ? [:] : try store.coverages()
     let now = StoreOptions().clock()
+    // People compare it before the device has written or signed anything.
+    let ownKey = try store.deviceKey?.publicKey
     if context.isJSON {
       for device in devices {
         try context.jsonLine {
-          Self.write(device, signatures[device.replica], coverages[device.replica], to: &$0)
+          Self.write(
+            device, signatures[device.replica], coverages[device.replica],
+            ownKey: device.isOwn ? ownKey : nil, to: &$0)
         }
       }
       try context.jsonPartial(store.findings)
@@ -147,14 +151,18 @@ struct DevicesCommand: Command {
     try context.linesWithTimes(table.lines(style: context.style, width: context.width))
     if showsKeys {
       let names = Dictionary(uniqueKeysWithValues: devices.map { ($0.replica, $0.name) })
-      for device in devices { try Self.showKey(of: device, signatures[device.replica], names, context) }
+      for device in devices {
+        try Self.showKey(
+          of: device, signatures[device.replica], ownKey: device.isOwn ? ownKey : nil, names, context)
+      }
     }
     let code = try context.report(store.findings)
     return isDamaged ? .badInput : code
   }
 
   private static func showKey(
-    of device: Device, _ signature: StreamSignature?, _ names: [ReplicaID: String], _ context: CommandContext
+    of device: Device, _ signature: StreamSignature?, ownKey: PublicKey?, _ names: [ReplicaID: String],
+    _ context: CommandContext
   ) throws {
     func shown(_ replica: ReplicaID) -> String {
       DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(names[replica] ?? "")")
@@ -162,7 +170,11 @@ struct DevicesCommand: Command {
     try context.output.line("")
     try context.output.line(context.style(.name, shown(device.replica)))
     guard let signature else {
-      return try context.output.line("  unsigned: it has no key, or has signed nothing yet")
+      if let ownKey {
+        try context.output.line("  key     \(Fingerprint.text(ownKey.fingerprint))  (this device)")
+      }
+      return try context.output.line(
+        ownKey == nil ? "  unsigned: it has no key, or has signed nothing yet" : "  nothing signed yet")
     }
     let confirmed = device.isOwn ? "this device" : signature.isTrusted ? "confirmed" : "not confirmed"
     try context.output.line(
@@ -198,7 +210,8 @@ struct DevicesCommand: Command {
   }
 
   private static func write(
-    _ device: Device, _ signature: StreamSignature?, _ coverage: Coverage?, to json: inout JSONWriter
+    _ device: Device, _ signature: StreamSignature?, _ coverage: Coverage?, ownKey: PublicKey?,
+    to json: inout JSONWriter
   ) {
     json.member("id", device.replica.description)
     json.member("name", device.name)
@@ -221,6 +234,7 @@ struct DevicesCommand: Command {
       json.member("libraries", strings: libraries.sorted())
       json.endObject()
     }
+    if signature == nil, let ownKey { json.member("fingerprint", ownKey.fingerprint.description) }
     json.name("signature")
     guard let signature else { return json.null() }
     json.beginObject()
