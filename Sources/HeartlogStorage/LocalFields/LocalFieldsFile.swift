@@ -149,7 +149,8 @@ package final class LocalFieldsFile: Sendable {
     return !continues || !records.isEmpty
   }
 
-  /// The whole records in a part of a file, and where they end. What follows is a write that a crash has cut short.
+  /// The whole records in a part of a file, and where the last one ends. What follows is a write that a crash has cut short; what is not
+  /// whole between two records, also one whose sectors a crash has lost, is skipped.
   package static func records(
     in bytes: [UInt8], isStart: Bool, of path: String
   ) throws(StorageError) -> (records: [Event], end: Int) {
@@ -162,15 +163,20 @@ package final class LocalFieldsFile: Sendable {
     return bytes.withBytes { bytes in
       var records: [Event] = []
       var end = isStart ? magic.count : 0
-      while bytes.count - end >= recordHeaderBytes {
-        let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)))
-        let hash = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end + 4, as: UInt64.self))
-        let start = end + recordHeaderBytes
-        guard length > 0, length <= bytes.count - start else { break }
+      var offset = end
+      while bytes.count - offset >= recordHeaderBytes {
+        let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+        let hash = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt64.self))
+        let start = offset + recordHeaderBytes
+        offset += 1
+        guard length > 0, length <= bytes.count - start else { continue }
         let content = UnsafeRawBufferPointer(rebasing: bytes[start..<start + length])
-        guard XXH3.hash(content, seed: 0) == hash, let event = try? RowEncoding.event(content) else { break }
+        guard XXH3.hash(content, seed: 0) == hash, let event = try? RowEncoding.event(content) else {
+          continue
+        }
         records.append(event)
         end = start + length
+        offset = end
       }
       return (records, end)
     }

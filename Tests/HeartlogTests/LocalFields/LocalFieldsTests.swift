@@ -370,6 +370,26 @@ struct LocalFieldsTests {
     #expect(try test.open().tapes.item("a") == changed)
   }
 
+  @Test("a damaged record costs no other one")
+  func damagedRecord() throws {
+    let store = try test.open()
+    try store.tapes.add(tape)
+    let damaged = try test.files.info(store.localFile)?.size ?? 0
+    try store.tapes.add(Tape(id: "b", title: "B", path: "/b", isThere: true))
+    let last = Tape(id: "c", title: "C", path: "/c", isThere: true)
+    try store.tapes.add(last)
+    try store.close()
+    try test.files.open(store.localFile, .readWrite).write([0xFF], at: damaged + 20)
+    let again = try test.open()
+    #expect(try again.tapes.item("a") == tape)
+    #expect(try again.tapes.item("c") == last)
+    let later = Tape(id: "d", title: "D", path: "/d", isThere: true)
+    try again.tapes.add(later)
+    let reopened = try test.open()
+    #expect(try reopened.tapes.item("c") == last)
+    #expect(try reopened.tapes.item("d") == later)
+  }
+
   @Test("a buffered store writes values without an fsync each, and makes them durable when it is flushed")
   func buffered() throws {
     let store = try test.open { $0.durability = .buffered }
