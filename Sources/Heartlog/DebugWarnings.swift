@@ -1,5 +1,5 @@
 #if DEBUG
-  import Synchronization
+  import HeartlogFiles
 
   #if canImport(Darwin)
     import Darwin
@@ -15,10 +15,10 @@
 
     private let print: @Sendable (String) -> Void
     /// The warnings already printed. Lists are read repeatedly, but each warning is printed once.
-    private let told = Mutex<Set<String>>([])
+    private let told = Locked<Set<String>>([])
 
     /// The item types that were written.
-    private let written = Mutex<Set<ObjectIdentifier>>([])
+    private let written = Locked<Set<ObjectIdentifier>>([])
 
     /// - Parameter print: receives each warning as one line, without a line terminator.
     init(printing print: @escaping @Sendable (String) -> Void) { self.print = print }
