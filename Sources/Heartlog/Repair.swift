@@ -41,7 +41,7 @@ extension FavoritesStore {
         RepairReport(
           try StoreRepair.run(
             at: path, on: fileSystem, options: options.storage, name: name, isDryRun: isDryRun,
-            progress: progress
+            takesContent: fill != nil, progress: progress
           ) {
             do throws(HeartlogError) {
               return try copyStreams(of: path, on: fileSystem, from: source, filling: fill)

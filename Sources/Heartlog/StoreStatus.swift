@@ -37,9 +37,6 @@ public struct StoreStatus: Sendable {
   /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the
   /// same history but more content has a different digest.
   public let eventsWithoutContent: UInt64
-  /// The libraries whose content the store takes from other devices; nil for all, or if the list is damaged: see
-  /// ``FavoritesStore/subscribe(to:)``.
-  public let subscribedLibraries: Set<String>?
   /// The number of commits of all replicas.
   public let commits: UInt64
   /// The size of the log on disk, in bytes.
@@ -72,7 +69,6 @@ extension FavoritesStore {
     return StoreStatus(
       path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,
       eventsWithoutContent: state.eventsWithoutContent,
-      subscribedLibraries: (try? subscribedLibraries) ?? nil,
       commits: state.commitCount,
       bytes: try heartlogErrors { try log.logBytes() },
       conflicts: state.conflicts.count, replicas: replicas,

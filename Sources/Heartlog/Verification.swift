@@ -8,8 +8,6 @@ public struct StoreVerification: Sendable {
   public let streams: [StreamVerification]
   /// The snapshots, those with the most events first.
   public let snapshots: [SnapshotVerification]
-  /// Why the list of the libraries that the store subscribes to cannot be read; nil if it can, or there is none.
-  public let subscriptionProblem: HeartlogError?
 }
 
 /// The result of verifying a snapshot.
@@ -69,24 +67,15 @@ extension FavoritesStore {
           if let content = snapshot.content {
             isOfUse = try LogReplay(at: path, on: fileSystem).isOfUse(content.claim.positions)
             if isLogSound, isOfUse, try content.differs(fromLogAt: path, on: fileSystem) {
-              // Content may have been erased, or have arrived, since: then nobody opens the store from it.
+              // Content may have been erased since: then nobody opens the store from it.
               isOfUse = try folder.erasedGeneration() == content.state.erasedGeneration
               if isOfUse { problem = SnapshotProblem.otherState }
             }
           }
           return SnapshotVerification(
             name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem, isOfUse: isOfUse)
-        }, subscriptionProblem: subscriptionProblem(at: path, on: fileSystem))
+        })
     }
-  }
-}
-
-extension FavoritesStore {
-  private static func subscriptionProblem(at path: String, on fileSystem: any FileSystem) -> HeartlogError? {
-    do throws(StorageError) { _ = try CommitLog.coverages(at: path, on: fileSystem) } catch {
-      return HeartlogError(error)
-    }
-    return nil
   }
 }
 
@@ -102,6 +91,8 @@ public struct StreamVerification: Sendable {
   public let commits: UInt64
   /// The number of undamaged events.
   public let events: UInt64
+  /// The number of events whose content is not here although no erasure that has arrived names them: a peer withheld it.
+  public let missingContents: UInt64
   /// The number of segment files.
   public let segments: Int
   /// The size of its files in bytes, including preallocated zeros.
@@ -124,6 +115,7 @@ public struct StreamVerification: Sendable {
     isOwn = stream.isOwn
     commits = stream.commits
     events = stream.events
+    missingContents = stream.missingContents
     segments = stream.segments
     bytes = stream.bytes
     root = stream.root

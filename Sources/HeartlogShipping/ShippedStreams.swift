@@ -96,18 +96,6 @@ package protocol ShippedStreams: Sendable {
   /// - Throws: `HeartlogError`; `peer` if the bytes are no run.
   func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun?
 
-  /// The libraries whose content the store takes.
-  var subscription: LibrarySelection { get throws(HeartlogError) }
-
-  /// A run without the content that a subscriber of these libraries does not take; `nil` if it contains none of it.
-  func redacted(_ run: StreamRun, to libraries: LibrarySelection) throws(HeartlogError) -> StreamRun?
-
-  /// Takes content that is missing here from a run of commits that are here.
-  ///
-  /// - Returns: The number of events whose content arrived; `nil` if the commits are not those of the stream here.
-  /// - Throws: `HeartlogError`; `peer` if the bytes are no run.
-  func complete(with run: StreamRun) throws(HeartlogError) -> Int?
-
   /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
   var inactiveReplicas: Set<ReplicaID> { get }
 
@@ -153,17 +141,6 @@ extension ShippedStreams {
 
   /// `nil`: a store that erases nothing.
   package func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun? { nil }
-
-  /// All: a store that takes everything.
-  package var subscription: LibrarySelection { get throws(HeartlogError) { .all } }
-
-  /// `nil`: a store whose peers take everything.
-  package func redacted(
-    _ run: StreamRun, to libraries: LibrarySelection
-  ) throws(HeartlogError) -> StreamRun? { nil }
-
-  /// `nil`: a store that lacks no content.
-  package func complete(with run: StreamRun) throws(HeartlogError) -> Int? { nil }
 
   /// Empty: a store that knows of none.
   package var inactiveReplicas: Set<ReplicaID> { [] }

@@ -163,8 +163,6 @@ public struct SyncReport: Hashable, Sendable {
   public var unfinished: Unfinished?
   /// Items whose state was changed by the received commits.
   public var changedItems: UInt64 = 0
-  /// Events that were here without content, and whose content arrived.
-  public var completedEvents: UInt64 = 0
   /// Streams that either end knows.
   public var streams = 0
   /// The forks that were found.

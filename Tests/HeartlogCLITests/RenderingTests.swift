@@ -180,7 +180,7 @@ struct RenderingTests {
       StoreStatus(
         path: "/s", replica: ReplicaID(high: 1, low: 1), name: "",
         digest: Digest([UInt8](repeating: 0, count: 32)),
-        events: 5, eventsWithoutContent: count, subscribedLibraries: nil, commits: 5, bytes: 0, conflicts: 0,
+        events: 5, eventsWithoutContent: count, commits: 5, bytes: 0, conflicts: 0,
         replicas: [],
         libraries: [])
     }

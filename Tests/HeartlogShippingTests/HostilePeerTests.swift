@@ -332,7 +332,7 @@ struct HostilePeerTests {
       }
       #expect(error.code == .peer, "\(error)")
     }
-    for endless in [heads, probe, .checkpoints([]), .evidence([]), .contents([])] {
+    for endless in [heads, probe, .checkpoints([]), .evidence([])] {
       guard case .failure(let error) = serve([heads] + Array(repeating: endless, count: 2_000)) else {
         Issue.record("\(endless) was taken 2,000 times")
         continue
@@ -340,12 +340,10 @@ struct HostilePeerTests {
       #expect(error.code == .peer, "\(error)")
     }
     // Each of them is said once, at most.
-    for repeated in [Message.evidence([]), .contents([])] {
-      guard case .failure(let error) = serve([heads, repeated, repeated]) else {
-        Issue.record("\(repeated) was taken twice")
-        continue
-      }
-      #expect(error.message.contains("said twice"), "\(error)")
+    guard case .failure(let error) = serve([heads, .evidence([]), .evidence([])]) else {
+      Issue.record("evidence was taken twice")
+      return
     }
+    #expect(error.message.contains("said twice"), "\(error)")
   }
 }

@@ -290,31 +290,6 @@ struct StreamRepairTests {
     }
   }
 
-  @Test("a partial stream stays partial, and its content arrives when it is asked for")
-  func partial() throws {
-    let files = MemoryFileSystem(root: "/")
-    let tablet = try FavoritesStore.inMemory(options: DamagedDevices.options("Anna's tablet"))
-    let phone = try FavoritesStore(at: DamagedDevices.path, on: files, options: DamagedDevices.options())
-    try phone.subscribe(to: ["books"])
-    for index in 0..<12 { try DamagedDevices.write("\(index)", to: tablet) }
-    let carrier = StoreCarrier(tablet, description: "the tablet")
-    _ = try carrier.sync(phone, options: SyncOptions())
-    try phone.close()
-    let directory = StoreDirectory(fileSystem: files, path: DamagedDevices.path)
-    let segment = try #require(try directory.segments(of: tablet.replica).first)
-    try Damage.bothHeaders.apply(to: directory.path(of: segment, in: tablet.replica), in: files)
-    #expect(
-      try FavoritesStore.repair(
-        at: DamagedDevices.path, on: files, from: carrier, options: DamagedDevices.options()
-      ).isSound)
-    let again = try FavoritesStore(at: DamagedDevices.path, on: files, options: DamagedDevices.options())
-    #expect(try again.verify().streams.allSatisfy { $0.finding == nil })
-    #expect(try !again.hasEverything(of: "papers"))
-    try again.subscribe(to: Set<String>?.none)
-    _ = try carrier.sync(again, options: SyncOptions())
-    #expect(try again.hasEverything(of: "papers") && again.digest == tablet.digest)
-  }
-
   @Test("a sound store is left as it is, a dry run changes nothing, and nobody repairs beside a writer")
   func leftAlone() throws {
     let devices = try DamagedDevices(tail: 0)

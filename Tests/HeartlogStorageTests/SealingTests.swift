@@ -100,11 +100,11 @@ struct SealingTests {
   }
 
   @Test(
-    "sealing leaves to another process what that one seals meanwhile, whatever file is about to be opened")
+    "sealing leaves to another process what that one seals meanwhile, whatever it is about to do")
   func sealedElsewhereMeanwhile() throws {
     let sealedMeanwhile = Locked(0)
-    /// - Returns: how many files were opened.
-    func run(meanwhileBeforeOpening place: Int) throws -> Int {
+    /// - Returns: how many places there were.
+    func run(meanwhileAt place: Int) throws -> Int {
       let (store, files) = try TestStore.inMemory()
       let options = TestStore.options(segmentBytesMax: 4_500)
       let writer = try store.open(options)
@@ -117,24 +117,24 @@ struct SealingTests {
       var impatient = options
       impatient.lockMillisecondsMax = 0
       let other = try store.open(impatient)
-      let count = intercepted.doBeforeOpening(place) {
+      let count = intercepted.doAtCall(place) {
         for joining in [false, true] {
           do throws(StorageError) {
             let sealed = try other.log.seal(joining: joining).sealedFiles
             sealedMeanwhile.withLock { $0 += sealed }
-          } catch { #expect(error.code == .locked, "before \(place)") }
+          } catch { #expect(error.code == .locked, "at \(place)") }
         }
       }
       _ = try sealer.log.seal(joining: false)
       intercepted.change { $0.beforeOpen = { _ in } }
-      #expect(try store.verify().allSatisfy { $0.finding == nil }, "before \(place)")
+      #expect(try store.verify().allSatisfy { $0.finding == nil }, "at \(place)")
       let isWhole = try store.read().commits == writer.sink.commits
-      #expect(isWhole, "before \(place)")
+      #expect(isWhole, "at \(place)")
       return count.withLock(\.self)
     }
-    let opened = try run(meanwhileBeforeOpening: 0)
-    #expect(opened > 10)
-    for place in 1...opened { _ = try run(meanwhileBeforeOpening: place) }
+    let places = try run(meanwhileAt: 0)
+    #expect(places > 10)
+    for place in 1...places { _ = try run(meanwhileAt: place) }
     #expect(sealedMeanwhile.withLock(\.self) > 0)
   }
 

@@ -17,29 +17,32 @@ struct SignedHeadsTests {
   @Test("a head comes with what was signed of it, whenever another process writes and signs more")
   func writtenMeanwhile() throws {
     let signedMeanwhile = Locked(0)
-    /// - Returns: how many files were opened.
-    func run(meanwhileBeforeOpening place: Int) throws -> Int {
+    /// - Returns: how many places there were.
+    func run(meanwhileAtCall place: Int) throws -> Int {
       let (store, files) = try TestStore.inMemory()
       let writer = try store.open(Self.options(seed: 3))
       try writer.write(0)
       try writer.log.makeCheckpoint()
       let intercepted = InterceptedFiles(files)
       let reader = try TestStore(files: intercepted, path: store.path).open(Self.options(seed: 4))
-      let count = intercepted.doBeforeOpening(place) {
+      let count = intercepted.doAtCall(place) {
         do {
           try writer.write(1)
           try writer.log.makeCheckpoint()
           signedMeanwhile.withLock { $0 += 1 }
-        } catch { #expect((error as? StorageError)?.code == .locked, "before \(place)") }
+        } catch { #expect((error as? StorageError)?.code == .locked, "at \(place)") }
       }
       let heads = try reader.log.streamHeads()
-      intercepted.change { $0.beforeOpen = { _ in } }
-      #expect(heads.map { $0.checkpoint?.checkpoint.size } == heads.map(\.commit.rawValue), "before \(place)")
+      intercepted.change {
+        $0.beforeOpen = { _ in }
+        $0.afterUnlock = {}
+      }
+      #expect(heads.map { $0.checkpoint?.checkpoint.size } == heads.map(\.commit.rawValue), "at \(place)")
       return count.withLock(\.self)
     }
-    let opened = try run(meanwhileBeforeOpening: 0)
-    #expect(opened > 0)
-    for place in 1...max(1, opened) { _ = try run(meanwhileBeforeOpening: place) }
+    let called = try run(meanwhileAtCall: 0)
+    #expect(called > 0)
+    for place in 1...max(1, called) { _ = try run(meanwhileAtCall: place) }
     #expect(signedMeanwhile.withLock(\.self) > 0)
   }
 }

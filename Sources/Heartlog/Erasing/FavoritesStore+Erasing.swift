@@ -12,13 +12,11 @@ extension FavoritesStore {
   ///   - isDryRun: whether to erase nothing, and only count.
   /// - Returns: what was erased here.
   /// - Complexity: reads the whole log, and writes the segments anew that contain an erased event.
-  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key, or not everything of the library; `misuse`
-  ///   inside `write { }`; `corrupt` if the log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key; `misuse` inside `write { }`; `corrupt` if the log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func erase(
     _ id: String, in library: String, isDryRun: Bool = false
   ) throws(HeartlogError) -> ErasureReport {
-    try requireEverything(of: library, to: "erase")
     let finished = try finishErasing(isDryRun: isDryRun)
     let named = try events(in: .item(id, library: library))
     guard !named.isEmpty else {
@@ -54,12 +52,7 @@ extension FavoritesStore {
       {
         return report(of: finished)
       }
-      let isPartial = try coverages()[missing.replica] != nil && read { $0.commit(of: missing) } != nil
-      throw HeartlogError(
-        .notFound,
-        isPartial
-          ? "the content of the event \(missing) is not here: erase it on a device that has it"
-          : "there is no event \(missing), or it is erased already")
+      throw HeartlogError(.notFound, "there is no event \(missing), or it is erased already")
     }
     return try erase(named, after: finished, isDryRun: isDryRun)
   }
@@ -193,6 +186,11 @@ extension FavoritesStore {
   }
 
   // MARK: - Runs
+
+  /// The generation of the content in the files of the store; nil while it is changing.
+  package func contentGeneration() throws(HeartlogError) -> UInt64? {
+    try heartlogErrors { try SnapshotFolder(at: path, on: fileSystem).erasedGeneration() }
+  }
 
   /// Whether events of a stream were erased here.
   package func hasErased(in replica: ReplicaID) throws(HeartlogError) -> Bool { log.hasErased(in: replica) }

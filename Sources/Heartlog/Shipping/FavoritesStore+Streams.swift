@@ -115,7 +115,7 @@ extension FavoritesStore {
   }
 
   /// Makes everything in the store fit to be shipped: signs the own stream as far as it has come, if there is a key. What a retired device
-  /// never signed becomes a stream of its own. If the list of partial streams was lost, it is made again.
+  /// never signed becomes a stream of its own.
   ///
   /// - Returns: The `readOnly` error if the store cannot be written. What was signed before is still shipped.
   /// - Throws: `corrupt` if the own stream cannot be read, or contradicts what was signed before. What was signed is still shipped. Damage
@@ -124,7 +124,6 @@ extension FavoritesStore {
   package func prepareToShip() throws(HeartlogError) -> HeartlogError? {
     do {
       _ = try log.makeCheckpoint()
-      if read(\.eventsWithoutContent) > 0 { try log.noteUnexplained() }
       for device in devices where device.isRetired && !device.isOwn && !device.isEnded {
         try log.setUnsignedAside(of: device.replica)
       }

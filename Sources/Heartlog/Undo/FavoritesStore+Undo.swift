@@ -64,9 +64,6 @@ extension FavoritesStore {
       }
       var heads = headsOfOthers()
       var replayed = try replay(progress)
-      for library in Set(replayed.undone.registers.map(\.library)).sorted() {
-        try requireEverything(of: library, to: "undo")
-      }
       var left = replayed.undone.registers[...]
       var plan = UndoPlan()
       if isDryRun { try refresh() }

@@ -37,7 +37,6 @@ struct BlameCommand: Command {
     guard !history.registers.isEmpty else {
       let partial = try context.report(findings)
       guard partial == .success else { return partial }
-      try context.tellMissingContent(of: library)
       throw CommandError(.no, "there is no item \(Quoted(item)) in \(library)")
     }
     let names = Dictionary(uniqueKeysWithValues: store.devices.map { ($0.replica, $0.name) })
@@ -48,7 +47,6 @@ struct BlameCommand: Command {
     } else {
       try context.linesWithTimes(page.lines(context))
     }
-    try context.tellMissingContent(of: library)
     return try context.report(findings)
   }
 }

@@ -120,9 +120,8 @@ extension CommandContext {
     }
   }
 
-  /// Warns if not everything of a library is here, or nothing was ever written to it: its name may be mistyped.
+  /// Warns if nothing was ever written to a library: its name may be mistyped.
   func tellUnknown(_ library: String, in view: StoreView) throws {
-    if try tellMissingContent(of: library) { return }
     let known = view.read { $0.libraries }
     guard !known.contains(library) else { return }
     try output.flush()
@@ -133,37 +132,6 @@ extension CommandContext {
         ?? "nothing was ever written to the library \(library)",
       hint: NearestMatch.hint(for: library, among: known))
     warn(error.sentence)
-  }
-
-  /// Warns if not everything of a library, or of any, is here: what is shown may not be what other devices show.
-  ///
-  /// - Returns: Whether that is so.
-  @discardableResult
-  func tellMissingContent(of library: String?) throws -> Bool {
-    guard let isMissing = try lacksContent(of: library) else { return true }
-    guard isMissing else { return false }
-    try output.flush()
-    let what = library.map { "everything of \(Quoted($0))" } ?? "everything"
-    warn(
-      "this store does not take \(what) from other devices: see \"heartlog devices\"."
-    )
-    return true
-  }
-
-  /// Warns if it is not known what is missing.
-  ///
-  /// - Returns: Whether that is so.
-  func tellDamagedSubscription() throws -> Bool { try lacksContent(of: nil) == nil }
-
-  /// Whether not everything of a library, or of any, is here; nil, after a warning, if that is not known.
-  private func lacksContent(of library: String?) throws -> Bool? {
-    do {
-      return try FavoritesStore.lacksContent(of: library, at: storeDirectory())
-    } catch let error as HeartlogError where error.code == .corrupt {
-      try output.flush()
-      warn("\(error.description).")
-      return nil
-    }
   }
 
   /// Prints one JSON object as a line.

@@ -26,7 +26,6 @@ extension CommandContext {
     let recoveries = store.findings
     try store.close()
     let code = try report(recoveries, includesTorn: true)
-    try tellMissingContent(of: library)
     guard let commit, result.isChange else {
       throw CommandError(.no, "\(Quoted(item)) in \(library) \(otherwise)", hint: "Nothing was written.")
     }

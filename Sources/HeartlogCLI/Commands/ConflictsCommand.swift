@@ -56,7 +56,6 @@ struct ConflictsCommand: Command {
       try context.linesWithTimes(
         ConflictPage.lines(conflicts, names: names, style: context.style, times: context.times))
     }
-    try context.tellMissingContent(of: library)
     return try context.report(view.findings)
   }
 

@@ -112,22 +112,17 @@ struct DevicesCommand: Command {
     let store = try context.openForReading()
     let devices = store.devices
     let signatures = try store.signatures()
-    let isDamaged = try context.tellDamagedSubscription()
-    let coverages = isDamaged ? [:] : try store.coverages()
     let now = StoreOptions().clock()
     // People compare it before the device has written or signed anything.
     let ownKey = try store.deviceKey?.publicKey
     if context.isJSON {
       for device in devices {
         try context.jsonLine {
-          Self.write(
-            device, signatures[device.replica], coverages[device.replica],
-            ownKey: device.isOwn ? ownKey : nil, to: &$0)
+          Self.write(device, signatures[device.replica], ownKey: device.isOwn ? ownKey : nil, to: &$0)
         }
       }
       try context.jsonPartial(store.findings)
-      let code = try context.report(store.findings)
-      return isDamaged ? .badInput : code
+      return try context.report(store.findings)
     }
     var table = Table([
       .init(title: "replica"), .init(title: "name", isFlexible: true),
@@ -144,8 +139,7 @@ struct DevicesCommand: Command {
             ?? "–"),
         .init(Quantity.count(Int(clamping: device.events))),
         .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-        .init(
-          Self.remarks(device, coverages[device.replica], now: now, context).joined(separator: ", "), .faint),
+        .init(Self.remarks(device, now: now, context).joined(separator: ", "), .faint),
       ])
     }
     try context.linesWithTimes(table.lines(style: context.style, width: context.width))
@@ -156,8 +150,7 @@ struct DevicesCommand: Command {
           of: device, signatures[device.replica], ownKey: device.isOwn ? ownKey : nil, names, context)
       }
     }
-    let code = try context.report(store.findings)
-    return isDamaged ? .badInput : code
+    return try context.report(store.findings)
   }
 
   private static func showKey(
@@ -188,19 +181,12 @@ struct DevicesCommand: Command {
   }
 
   private static func remarks(
-    _ device: Device, _ coverage: Coverage?, now: Milliseconds, _ context: CommandContext
+    _ device: Device, now: Milliseconds, _ context: CommandContext
   ) -> [String] {
     var remarks: [String] = []
     if device.isOwn { remarks.append("this device") }
     if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
     if device.isRetired { remarks.append("retired") }
-    if let coverage, let first = coverage.regions.first,
-      case .only(let libraries) = coverage.librariesThroughout
-    {
-      let start = first.start.rawValue == 1 ? "" : " from commit \(first.start) on"
-      let names = libraries.isEmpty ? "no content" : "only \(libraries.sorted().joined(separator: ", "))"
-      remarks.append("\(names) here\(start)")
-    }
     if device.wallClockAheadSeconds >= 1 {
       remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")
     } else if let latest = device.latestTime, latest > now {
@@ -210,7 +196,7 @@ struct DevicesCommand: Command {
   }
 
   private static func write(
-    _ device: Device, _ signature: StreamSignature?, _ coverage: Coverage?, ownKey: PublicKey?,
+    _ device: Device, _ signature: StreamSignature?, ownKey: PublicKey?,
     to json: inout JSONWriter
   ) {
     json.member("id", device.replica.description)
@@ -225,15 +211,6 @@ struct DevicesCommand: Command {
     json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
     json.member("isRetired", device.isRetired)
     json.member("isEnded", device.isEnded)
-    if let coverage, let first = coverage.regions.first,
-      case .only(let libraries) = coverage.librariesThroughout
-    {
-      json.name("partial")
-      json.beginObject()
-      json.member("fromCommit", first.start.rawValue)
-      json.member("libraries", strings: libraries.sorted())
-      json.endObject()
-    }
     if signature == nil, let ownKey { json.member("fingerprint", ownKey.fingerprint.description) }
     json.name("signature")
     guard let signature else { return json.null() }

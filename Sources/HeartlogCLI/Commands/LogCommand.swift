@@ -75,7 +75,6 @@ struct LogCommand: Command {
     if follows { try follow(log, filter, &printer, context) }
     if context.isJSON { try context.jsonPartial(log.findings) }
     // Without a library, withheld events are shown as such.
-    if let library { try context.tellMissingContent(of: library) }
     return try context.report(log.findings)
   }
 

@@ -52,7 +52,6 @@ struct NoteCommand: Command {
     guard let note = try store.library(library).note(of: item) else {
       let partial = try context.report(store.findings)
       guard partial == .success else { return partial }
-      try context.tellMissingContent(of: library)
       throw CommandError(.no, "\(Quoted(item)) in \(library) has no note")
     }
     if context.isJSON {

@@ -29,7 +29,6 @@ struct ShowCommand: Command {
       let partial = try context.report(view.findings)
       guard partial == .success else { return partial }
       let then = context.sentence(of: view.moment).map { ", \($0)" } ?? ""
-      try context.tellMissingContent(of: library)
       throw CommandError(.no, "there is no item \(Quoted(item)) in \(library)\(then)")
     }
     if context.isJSON {
@@ -42,7 +41,6 @@ struct ShowCommand: Command {
       try context.lineWithMoment(view.moment)
       try show(state, of: view, context)
     }
-    try context.tellMissingContent(of: library)
     return try context.report(view.findings)
   }
 

@@ -71,7 +71,6 @@ struct StatsCommand: Command {
         try context.lineWithMoment(past)
         for line in page.lines(style: context.style, width: context.width) { try context.output.line(line) }
       }
-      try context.tellMissingContent(of: library)
       return try context.report(log.findings)
     }
   }

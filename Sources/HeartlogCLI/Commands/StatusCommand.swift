@@ -25,7 +25,6 @@ struct StatusCommand: Command {
     let isOpen = try FavoritesStore.isOpenToOthers(at: status.path)
     try context.show(status, of: view, isOpenToOthers: isOpen)
     try context.tellIfOpenToOthers()
-    let code = try context.report(view.findings)
-    return try context.tellDamagedSubscription() ? .badInput : code
+    return try context.report(view.findings)
   }
 }

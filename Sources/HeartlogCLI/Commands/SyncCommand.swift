@@ -16,14 +16,10 @@ struct SyncCommand: Command {
 
   private static let deadline = Option.value(
     "deadline", "SECONDS", .count, "End after so many seconds, finished or not; what came is kept.")
-  private static let libraries = Option.value(
-    "libraries", "NAMES", .text,
-    "From now on, take only what others write to these libraries, separated by commas; \"all\" for everything."
-  )
 
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, .join, encrypted, libraries, watch, deadline],
+    arguments: [peer], options: [pull, dryRun, .join, encrypted, watch, deadline],
     paragraphs: [
       "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
         + "favorites; the last tap wins. An interrupted sync continues where it ended.",
@@ -36,16 +32,11 @@ struct SyncCommand: Command {
         + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
       "With --encrypted, this device makes the keys of the vault, and whoever has the folder or the hub reads nothing. From then on that is so "
         + "without the option: \"heartlog keys\" admits and revokes devices.",
-      "With --libraries, commits to other libraries still arrive, count and verify, but without their content. This store passes them "
-        + "on only as such. If libraries are added later, their content arrives from a device that has it.",
     ],
     examples: [
       .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "Sync with another machine."),
       .init(
         "heartlog sync folder:Dropbox/heartlog --watch", "Sync through a cloud folder until interrupted."),
-      .init(
-        "heartlog sync ssh://anna@desk.local/~/favorites.heartlog --libraries papers,books",
-        "Take only papers and books, now and later."),
       .init("heartlog sync https://hub.example.org --watch", "Sync through a hub until interrupted."),
       .init(
         "heartlog sync folder:Dropbox/heartlog --encrypted",
@@ -66,8 +57,6 @@ struct SyncCommand: Command {
   let peer: PeerAddress
   let peerText: String
   let options: SyncOptions
-  /// What the store subscribes to before it syncs; nil if that does not change.
-  let libraries: LibrarySelection?
   let watches: Bool
 
   init(_ arguments: Arguments) throws(CommandError) {
@@ -94,18 +83,10 @@ struct SyncCommand: Command {
     }
     if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }
     if watches, options.deadline != nil { throw .usage("--watch cannot be used with --deadline") }
-    libraries = arguments.text(Self.libraries).map { names in
-      names == "all" ? .all : .only(Set(names.split(separator: ",").map(String.init)))
-    }
-    if case .only(let names)? = libraries, names.contains("all") {
-      throw .usage("--libraries all cannot be combined with names")
-    }
-    if libraries != nil, options.isDryRun { throw .usage("--libraries cannot be used with --dry-run") }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let run = SyncRun(
-      context: context, peer: peer, peerText: peerText, options: options, libraries: libraries)
+    let run = SyncRun(context: context, peer: peer, peerText: peerText, options: options)
     return try watches ? run.watch() : run.once()
   }
 }

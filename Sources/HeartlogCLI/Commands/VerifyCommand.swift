@@ -130,6 +130,7 @@ struct VerifyCommand: Command {
     json.member("name", stream.name)
     json.member("commits", stream.commits)
     json.member("events", stream.events)
+    if stream.missingContents > 0 { json.member("missingContents", stream.missingContents) }
     json.member("segments", stream.segments)
     json.member("bytes", stream.bytes)
     json.member("root", stream.root.description)
@@ -187,10 +188,13 @@ extension CommandContext {
           + "If a snapshot differs from the log, one of the two was changed: compare with another device before you remove it from the folder \"snapshots\"."
       )
     }
-    if let problem = found.subscriptionProblem {
-      warn("damaged: \(problem.description).")
+    for stream in found.streams where stream.missingContents > 0 {
+      warn(
+        "\(Quantity.count(stream.missingContents, "event")) of the device \(stream.replica) \(stream.missingContents == 1 ? "has" : "have") "
+          + "no content here, and no erasure that has arrived explains it. \"heartlog repair --from PEER\" takes it from a device that has it."
+      )
     }
-    return damaged.isEmpty && found.subscriptionProblem == nil ? code : .badInput
+    return damaged.isEmpty ? code : .badInput
   }
 }
 

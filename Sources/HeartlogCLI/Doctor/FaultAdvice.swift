@@ -139,11 +139,11 @@ struct FaultAdvice {
       .damage(
         "the list of confirmed keys is damaged", "It is not known which keys a person has compared.",
         "Remove the file, and confirm the keys again with \"heartlog devices trust\".")
-    case .damagedSubscription:
-      .damage(
-        "the list of the libraries that this store subscribes to is damaged",
-        "The store syncs with nobody, because it does not know which content is missing.",
-        "Subscribe again: \"heartlog sync PEER --libraries NAMES\", or \"--libraries all\".")
+    case .partialStore:
+      .notice(
+        "this store once took only some libraries from other devices",
+        "Stores take everything now; what others wrote to the other libraries may still be missing here.",
+        "Take it from a device that has it, with \"heartlog repair --from PEER\", and remove the file.")
     case .suspectSegment:
       .notice(
         "the disk once failed to store part of the log",

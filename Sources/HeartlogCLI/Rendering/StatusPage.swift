@@ -26,7 +26,6 @@ enum StatusPage {
     }
     if status.conflicts > 0 { json.member("conflicts", status.conflicts) }
     if status.eventsWithoutContent > 0 { json.member("withoutContent", status.eventsWithoutContent) }
-    if let libraries = status.subscribedLibraries { json.member("subscribed", strings: libraries.sorted()) }
   }
 
   static func lines(_ status: StoreStatus, style: Style, width: Int?) -> [String] {
@@ -40,9 +39,6 @@ enum StatusPage {
       lines.append(
         "\(Quantity.count(status.eventsWithoutContent, "event")) without content: the digest covers the others"
       )
-    }
-    if let libraries = status.subscribedLibraries {
-      lines.append("takes only \(libraries.sorted().joined(separator: ", ")) from other devices")
     }
     if status.conflicts > 0 {
       lines.append("\(Quantity.count(status.conflicts, "open conflict")): \"heartlog conflicts\" lists them")

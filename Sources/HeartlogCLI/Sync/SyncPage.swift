@@ -19,7 +19,7 @@ struct SyncPage {
   /// Whether commits were transferred or forks were found.
   var hasNews: Bool {
     report.received.commits > 0 || report.sent.commits > 0 || !report.forks.isEmpty
-      || report.erasure.eventCount > 0 || report.completedEvents > 0
+      || report.erasure.eventCount > 0
   }
 
   /// Sentences about problems that do not go away by themselves.
@@ -57,9 +57,6 @@ struct SyncPage {
     if let ahead = report.peerClockAheadMilliseconds, abs(ahead) >= 60_000, !isNamed(report.peer) {
       let span = Quantity.duration(seconds: Double(abs(ahead)) / 1_000)
       lines.append("the peer's clock is \(span) \(ahead > 0 ? "ahead of" : "behind") this device's")
-    }
-    if report.completedEvents > 0 {
-      lines.append("the content of \(Quantity.count(report.completedEvents, "event")) arrived")
     }
     lines += ErasurePage(report: report.erasure).lines
     if conflicts > 0, !report.isDryRun {
@@ -174,7 +171,6 @@ struct SyncPage {
     json.member("changedItems", report.changedItems)
     json.member("conflicts", conflicts)
     if let code = report.recoveryCode { json.member("recoveryCode", code) }
-    if report.completedEvents > 0 { json.member("completed", report.completedEvents) }
     if report.erasure.eventCount > 0 { ErasurePage(report: report.erasure).write(to: &json) }
     if withoutContent > 0 { json.member("withoutContent", withoutContent) }
     json.member("streams", report.streams)

@@ -10,22 +10,15 @@ struct SyncRun {
   /// The peer as it was given on the command line.
   let peerText: String
   let options: SyncOptions
-  /// What the store subscribes to first; nil if that does not change.
-  var libraries: LibrarySelection?
 
   /// Syncs once.
   func once() throws -> ExitCode {
     try warn([peer.warning].compactMap(\.self))
     let store = try open(endsSoon: true)
-    // What a damaged list said is not known.
-    let before = libraries == nil ? nil : try? store.subscription
     let page: SyncPage
     do {
-      if let libraries { try store.subscribe(to: libraries) }
       page = try round(store, try peer.carrier(context, endsSoon: true), isCancelled: { false })
     } catch {
-      // A sync that failed changes no subscription.
-      if let before { try store.subscribe(to: before) }
       throw (error as? HeartlogError).map(Self.shown) ?? error
     }
     try tell(page, store)
@@ -50,7 +43,6 @@ struct SyncRun {
     heartlog_prefer_little_memory()
     try warn([peer.warning].compactMap(\.self))
     let store = try open(endsSoon: false)
-    if let libraries { try store.subscribe(to: libraries) }
     // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
     let kept: (any Carrier)? =
       if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }

@@ -68,12 +68,17 @@ package struct WithheldEvents: Sendable {
   /// Whether a block has no withheld event but these.
   package func explains(_ block: ColumnBlock) -> Bool {
     guard block.columns.hasWithheldEvents else { return true }
-    return block.commits().allSatisfy { commit in
-      commit.records.allSatisfy { record in
-        guard case .withheld(let hash) = record else { return true }
-        return hashes[commit.stamp.rawValue]?.contains(hash) ?? false
-      }
+    return block.commits().allSatisfy { unexplainedCount(in: $0) == 0 }
+  }
+
+  /// The number of withheld events of a commit that are none of these.
+  package func unexplainedCount(in commit: Commit) -> Int {
+    var count = 0
+    commit.contents.forEach { content in
+      guard case .withheld(let hash) = content else { return }
+      if hashes[commit.stamp.rawValue]?.contains(hash) != true { count += 1 }
     }
+    return count
   }
 
   /// A block without the content of withheld events: see `redacted` of a block of commits.
@@ -99,15 +104,10 @@ extension Block {
   /// A secret remains only if an event with content confirms it.
   private var withoutWithheldSecrets: Block { redacted(to: commits) ?? self }
 
-  /// The block as a store keeps it: without what was erased, without the content of other libraries, and without secrets that no event with
-  /// content confirms.
-  package func reduced(to libraries: LibrarySelection, without erased: WithheldEvents) -> Block {
-    let rest = erased.redacted(self) ?? self
-    return libraries.redacted(rest) ?? rest.withoutWithheldSecrets
+  /// The block as a store keeps it: without what was erased, and without secrets that no event with content confirms.
+  package func reduced(without erased: WithheldEvents) -> Block {
+    (erased.redacted(self) ?? self).withoutWithheldSecrets
   }
-
-  /// The number of withheld events.
-  package var withheldCount: Int { commits.reduce(0) { $0 + $1.withheldCount } }
 
   /// The block with the same commits of which some events are withheld, without the secrets that lead to their salts.
   ///
@@ -131,50 +131,6 @@ extension Block {
       replica: replica, firstCommit: firstCommit, headsAtStart: headsAtStart, secrets: remaining,
       commits: commits)
   }
-
-  /// The block with the content of withheld events, as far as another block of the same commits has it.
-  ///
-  /// - Parameter other: leads to the same hashes, and has no secret that they do not confirm.
-  package func completed(from other: Block) -> Block {
-    var completed: [Commit] = []
-    for commit in commits {
-      let index = commit.number.rawValue &- other.firstCommit.rawValue
-      completed.append(
-        index < other.commits.count ? commit.completed(from: other.commits[Int(index)]) : commit)
-    }
-    guard completed != commits else { return self }
-    return Block(
-      replica: replica, firstCommit: firstCommit, headsAtStart: headsAtStart,
-      secrets: Salts(secrets + other.secrets(like: secrets)).secrets(serving: firstCommit...lastCommit),
-      commits: completed
-    ).withoutWithheldSecrets
-  }
-
-  /// The secrets, as far as another block of the same commits says that they begin with the same commits; the salts of all other events,
-  /// under the secrets of that block. Where a segment begins, no hash confirms.
-  private func secrets(like others: [SegmentSecret]) -> [SegmentSecret] {
-    let known = Set(others.map(\.firstCommit))
-    if secrets.allSatisfy({ known.contains($0.firstCommit) }) { return secrets }
-    let places = Salts(others)
-    var salts = Salts(secrets)
-    var hasher = SHA256Hasher()
-    var found: [SegmentSecret] = []
-    for commit in commits {
-      guard let segment = places.segment(of: commit.number),
-        let run = SegmentSecret(firstCommit: segment, kind: .runs([])).run(of: commit.number)
-      else { continue }
-      let own = (0..<commit.eventCount).compactMap { event in
-        salts.salt(commit: commit.number, event: event, hasher: &hasher).map {
-          EventSalt(commit: commit.number, event: event, salt: $0)
-        }
-      }
-      if !own.isEmpty {
-        found.append(
-          SegmentSecret(firstCommit: segment, kind: .runs([RunSecret(run: run, kind: .salts(own))])))
-      }
-    }
-    return SegmentSecret.joined(found)
-  }
 }
 
 extension Commit {
@@ -191,16 +147,6 @@ extension Commit {
   func withholding(_ hashes: [Int: EventHash]) -> Commit {
     var records = records
     for (index, hash) in hashes { records[index] = .withheld(hash) }
-    return with(records)
-  }
-
-  /// The commit with the content that another copy of it has.
-  fileprivate func completed(from other: Commit) -> Commit {
-    guard hasWithheld, other.eventCount == eventCount else { return self }
-    var records = records
-    for (index, record) in other.records.enumerated() {
-      if case .withheld = records[index] { records[index] = record }
-    }
     return with(records)
   }
 

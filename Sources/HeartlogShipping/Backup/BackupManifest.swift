@@ -11,15 +11,12 @@ package struct BackupManifest: Hashable {
     let root: Digest
     let isEnded: Bool
     let checkpoint: SignedCheckpoint?
-    let coverage: Coverage
   }
 
   /// The replica that the store wrote as.
   let replica: ReplicaID
   let name: String
   let vault: VaultMembership?
-  /// What the store subscribes to.
-  let subscription: LibrarySelection
   /// The digest of the state of all commits.
   let digest: Digest
   let events: UInt64
@@ -44,7 +41,7 @@ package struct BackupManifest: Hashable {
     writer.replica(replica)
     writer.text(name)
     writer.vault(vault)
-    writer.libraries(subscription)
+    writer.varint(0)
     writer.raw(digest)
     writer.varint(events)
     writer.varint(streams.count)
@@ -53,18 +50,10 @@ package struct BackupManifest: Hashable {
       writer.text(stream.name)
       writer.varint(stream.commit)
       writer.raw(stream.root)
-      let isPartial = !stream.coverage.isWhole
-      writer.u8((stream.isEnded ? 1 : 0) | (stream.checkpoint == nil ? 0 : 2) | (isPartial ? 4 : 0))
+      writer.u8((stream.isEnded ? 1 : 0) | (stream.checkpoint == nil ? 0 : 2))
       if let checkpoint = stream.checkpoint {
         writer.raw(checkpoint.key.bytes)
         writer.lengthAndBytes(checkpoint.note.bytes)
-      }
-      if isPartial {
-        writer.varint(stream.coverage.regions.count)
-        for region in stream.coverage.regions {
-          writer.varint(region.start.rawValue)
-          writer.libraries(region.libraries)
-        }
       }
     }
     writer.raw(SHA256Hasher.digest(of: writer.bytes))
@@ -93,7 +82,9 @@ extension BackupManifest {
     name = try reader.text()
     try ShippedName.check(name)
     vault = try reader.vaultMembership()
-    subscription = try reader.libraries()
+    guard try reader.varint() == 0 else {
+      throw MalformedError("a backup of a store that took only some libraries")
+    }
     digest = try reader.digest()
     events = try reader.varint()
     var streams: [Stream] = []
@@ -116,7 +107,7 @@ extension BackupManifest {
     guard commit <= Limits.numberMax else { throw MalformedError("a stream of \(commit) commits") }
     let root = try reader.digest()
     let flags = try reader.u8()
-    guard flags <= 7 else { throw MalformedError("flags \(flags)") }
+    guard flags <= 3 else { throw MalformedError("flags \(flags)") }
     var checkpoint: SignedCheckpoint?
     if flags & 2 != 0 {
       let key = try reader.publicKey()
@@ -126,19 +117,8 @@ extension BackupManifest {
       }
       checkpoint = signed
     }
-    var regions: [Coverage.Region] = []
-    if flags & 4 != 0 {
-      for _ in 0..<(try reader.count(atMost: Coverage.regionsMax, "regions of a stream")) {
-        let start = try reader.varint()
-        guard (1...Limits.numberMax).contains(start) else {
-          throw MalformedError("a partial stream from \(start) on")
-        }
-        regions.append(
-          Coverage.Region(start: CommitNumber(rawValue: start), libraries: try reader.libraries()))
-      }
-    }
     return Stream(
       replica: replica, name: name, commit: commit, root: root, isEnded: flags & 1 != 0,
-      checkpoint: checkpoint, coverage: Coverage(regions))
+      checkpoint: checkpoint)
   }
 }

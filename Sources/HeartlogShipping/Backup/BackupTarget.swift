@@ -34,7 +34,7 @@ struct BackupTarget {
     return report
   }
 
-  /// Repeats `body` if the copy differs from the store because content was erased, or has arrived, while it was made.
+  /// Repeats `body` if the copy differs from the store because content was erased while it was made.
   private mutating func whileContentStays(
     _ body: (inout BackupTarget, Bool) throws(HeartlogError) -> BackupManifest
   ) throws(HeartlogError) -> BackupManifest {
@@ -49,7 +49,7 @@ struct BackupTarget {
       }
     }
     throw HeartlogError(
-      .locked, "content is being erased from the store, or is arriving, all the time; try again", file: path)
+      .locked, "content is being erased from the store all the time; try again", file: path)
   }
 
   private static let attemptsMax = 8
@@ -77,11 +77,11 @@ struct BackupTarget {
       streams.append(
         BackupManifest.Stream(
           replica: head.replica, name: head.name, commit: head.commit.rawValue, root: head.root,
-          isEnded: head.isEnded, checkpoint: try store.checkpoint(of: head), coverage: head.coverage))
+          isEnded: head.isEnded, checkpoint: try store.checkpoint(of: head)))
     }
     let state = try store.state(upTo: heads.map { Head(replica: $0.replica, commit: $0.commit) })
     return BackupManifest(
-      replica: store.replica, name: store.name, vault: store.vault, subscription: try store.subscription,
+      replica: store.replica, name: store.name, vault: store.vault,
       digest: state.digest, events: state.eventCount, streams: streams)
   }
 
@@ -120,15 +120,6 @@ struct BackupTarget {
     var archive = try BackupArchive(at: path, on: fileSystem)
     let last = try archive.isFinished() ? archive.manifest() : nil
     let manifest = try manifest(after: last)
-    for stream in last?.streams ?? [] where !stream.coverage.isWhole {
-      try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
-        guard try lacksContent(file.runs) else { return }
-        throw HeartlogError(
-          .invalid,
-          "the backup at \(path) lacks content that has arrived in the store since: remove it, or back up to another folder",
-          file: path)
-      }
-    }
     for stream in last?.streams ?? [] where try store.hasErased(in: stream.replica) {
       try archive.readRuns(of: stream) { (file, _) throws(HeartlogError) in
         guard try hasErased(file.runs) else { return }
@@ -162,28 +153,12 @@ struct BackupTarget {
     return false
   }
 
-  /// Whether the store has content of events that runs have without it: it has arrived since.
-  private func lacksContent(_ runs: [StreamRun]) throws(HeartlogError) -> Bool {
-    for run in runs {
-      let withheld = try store.withheldCount(in: run)
-      guard withheld > 0 else { continue }
-      var file = RunFile(of: run.replica, after: run.firstCommit.rawValue - 1)
-      var remaining = 0
-      while file.lastCommit < run.lastCommit.rawValue {
-        remaining += try store.withheldCount(in: try file.takeRun(from: store, upTo: run.lastCommit.rawValue))
-      }
-      if remaining < withheld { return true }
-    }
-    return false
-  }
-
-  /// Whether a run file in a folder has content that was erased since, or lacks content that has arrived since.
+  /// Whether a run file in a folder has content that was erased since.
   private func isStale(
     _ name: RunFileName, of stream: ReplicaID, in archive: BackupArchive
   ) throws(HeartlogError) -> Bool {
-    let runs = try archive.runFile(name, of: stream).runs
-    if try store.hasErased(in: stream), try hasErased(runs) { return true }
-    return try lacksContent(runs)
+    guard try store.hasErased(in: stream) else { return false }
+    return try hasErased(archive.runFile(name, of: stream).runs)
   }
 
   /// The commits of a stream that no file has. Removes what an unfinished backup left, if the store has another history now.
@@ -284,9 +259,9 @@ struct BackupTarget {
       for stream in manifest.streams {
         var next: UInt64 = 1
         if let done = last?.streams.first(where: { $0.replica == stream.replica }) {
-          // What the last backup has is not read from the store again, except for what was erased or completed since.
+          // What the last backup has is not read from the store again, except for what was erased since.
           try archive?.readRuns(of: done) { (runs, bytes) throws(HeartlogError) in
-            if try hasErased(runs.runs) ? true : lacksContent(runs.runs) {
+            if try hasErased(runs.runs) {
               let new = newCommits
               defer { newCommits = new }
               try write(next...runs.lastCommit, of: stream.replica) { (target, run) throws(HeartlogError) in

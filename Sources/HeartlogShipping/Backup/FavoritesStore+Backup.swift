@@ -85,12 +85,9 @@ extension FavoritesStore {
     _ = try archive.manifest()
 
     let damaged = archive.damaged
-    let coverages = Dictionary(uniqueKeysWithValues: manifest.streams.map { ($0.replica, $0.coverage) })
     return try make(at: folder, on: fileSystem, in: manifest.vault, options: options) {
       (store) throws(HeartlogError) in
       try archive.check(manifest) { (run) throws(HeartlogError) in
-        var run = run
-        run.libraries = coverages[run.replica]?.libraries(in: run.firstCommit...run.lastCommit) ?? .all
         guard case .appended = try store.restore(run) else {
           throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
         }
@@ -105,7 +102,6 @@ extension FavoritesStore {
       }
       guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
       try store.applyErasures()
-      if manifest.subscription != .all { try store.subscribe(to: manifest.subscription) }
       return BackupReport(manifest)
     }
   }

@@ -36,8 +36,6 @@ extension ObjectSyncPass {
         replica: stream, name: head.name, firstCommit: head.commit.rawValue + 1, runs: [])
       _ = try write(file, endRoot: head.root, writer)
     }
-    // Files are for every device, so they have everything.
-    guard head.coverage.isWhole else { return }
     var own = redacted.filter { $0.name.last <= head.commit.rawValue }
     var outdated: Set<String> = []
     for file in found where file.writer == writer && file.kind == .run && !file.name.isEnd {

@@ -62,8 +62,6 @@ struct ObjectSyncPass {
       }
     } catch {
       guard error.isEarlyEnd else { throw error }
-      // The state follows the content that arrived.
-      if report.completedEvents > 0, store.corruption == nil { report.applyErasures(in: store) }
       report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
       var unfinished = SyncReport.Unfinished()
       unfinished.commitsToReceive = try commitsToReceive(files)
@@ -100,11 +98,6 @@ struct ObjectSyncPass {
     }
     try resolveWaiting()
     for stream in streams { try takeCheckpoints(stream, files[stream] ?? [], listing) }
-    for stream in streams {
-      try passingOver(stream, heads) { (round) throws(HeartlogError) in
-        try round.complete(stream, files[stream] ?? [])
-      }
-    }
     if store.corruption == nil { report.applyErasures(in: store) }
     report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
     if !options.isPull { try publish(listing) }
@@ -147,7 +140,7 @@ struct ObjectSyncPass {
         position = next.name.last
       }
     }
-    if let head, !options.isPull, head.coverage.isWhole {
+    if let head, !options.isPull {
       for range in try missing(of: head, files: files) {
         report.sent.commits += range.upperBound - range.lowerBound + 1
       }

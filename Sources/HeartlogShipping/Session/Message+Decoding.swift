@@ -29,20 +29,15 @@ extension Message {
     case .versions:
       self = .versions(least: try reader.u8(), most: try reader.u8())
     case .heads:
-      var hasCoverages = false
-      let greeting = try Greeting(&reader, &hasCoverages)
+      let greeting = try Greeting(&reader)
       let heads = try ShippedHead.list(&reader, greeting.version)
-      let coverages = hasCoverages ? try CoverageList(from: &reader, of: heads.count) : nil
-      self = .heads(Heads(greeting: greeting, heads: heads, coverages: coverages))
+      self = .heads(Heads(greeting: greeting, heads: heads))
     case .answer:
-      var hasCoverages = false
-      let greeting = try Greeting(&reader, &hasCoverages)
+      let greeting = try Greeting(&reader)
       var states: [Answer.State] = []
       for _ in 0..<answering { states.append(try Answer.State(&reader, greeting.version)) }
       let heads = try ShippedHead.list(&reader, greeting.version)
-      let count = answering + heads.count
-      let coverages = hasCoverages ? try CoverageList(from: &reader, of: count) : nil
-      self = .answer(Answer(greeting: greeting, states: states, heads: heads, coverages: coverages))
+      self = .answer(Answer(greeting: greeting, states: states, heads: heads))
     case .probe:
       let count = try reader.count(atMost: Message.listMax, "places of a probe")
       var positions: [ProbePosition] = []
@@ -60,18 +55,6 @@ extension Message {
       var ends: [StreamEnd] = []
       for _ in 0..<count { ends.append(try StreamEnd(&reader)) }
       self = .ends(ends)
-    case .contents:
-      guard version >= 2 else { throw MalformedError("contents in version \(version)") }
-      let count = try reader.count(atMost: Message.listMax, "streams")
-      var ranges: [ContentRange] = []
-      for _ in 0..<count {
-        let range = try ContentRange(&reader)
-        guard range.stream > ranges.last?.stream ?? -1 else {
-          throw MalformedError("streams that do not rise")
-        }
-        ranges.append(range)
-      }
-      self = .contents(ranges)
     case .wants:
       let count = try reader.count(atMost: Message.listMax, "streams wanted")
       var streams: [Int] = []
@@ -139,8 +122,7 @@ extension ByteReader {
 }
 
 extension Message.Greeting {
-  /// - Parameter hasCoverages: set to whether coverages follow the heads.
-  fileprivate init(_ reader: inout ByteReader, _ hasCoverages: inout Bool) throws {
+  fileprivate init(_ reader: inout ByteReader) throws {
     guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
       throw MalformedError("a greeting that is not Heartlog's")
     }
@@ -149,13 +131,12 @@ extension Message.Greeting {
       throw Message.OtherVersion(version: version, known: Message.versions)
     }
     let flags = try reader.u8()
-    let known: UInt8 = version == 1 ? 15 : flags & 16 == 0 ? 31 | 128 : 255
+    let known: UInt8 = version == 1 ? 15 : flags & 16 == 0 ? 31 : 127
     guard flags & ~known == 0 else { throw MalformedError("unknown flags in a greeting") }
     isServing = flags & 1 != 0
     isPull = flags & 2 != 0
     isDryRun = flags & 4 != 0
     isReadOnly = flags & 8 != 0
-    hasCoverages = flags & 128 != 0
     let own = try reader.count(atMost: Message.listMax, "a place in the list")
     self.own = own == 0 ? nil : own - 1
     let wallTime = try reader.varint()
@@ -210,16 +191,6 @@ extension Message.Answer.State {
     case 3: self = .other(try ShippedHead.Position(&reader, version), isParted: true)
     case let state: throw MalformedError("a stream of state \(state)")
     }
-  }
-}
-
-extension ContentRange {
-  fileprivate init(_ reader: inout ByteReader) throws {
-    stream = try reader.streamIndex()
-    let first = try reader.commit()
-    let last = try reader.commit()
-    guard 1 <= first, first <= last else { throw MalformedError("commits \(first) to \(last)") }
-    commits = CommitNumber(rawValue: first)...CommitNumber(rawValue: last)
   }
 }
 

@@ -5,17 +5,17 @@ extension Message {
   /// The kind of a message as it is encoded, with the most bytes that its payload may have.
   enum Kind: UInt8, CaseIterable {
     case versions = 0
-    case heads, answer, probe, roots, ends, wants, run, done, failed, checkpoints, evidence,
-      contents, member
+    case heads, answer, probe, roots, ends, wants, run, done, failed, checkpoints, evidence
+    case member = 13
     // The first byte of what an end says must not occur in text that a shell prints before it, as that of `member` does.
     case pairing, epoch, head, refused
 
     var payloadBytesMax: Int {
       switch self {
       case .versions: 2
-      // A greeting, for each stream a replica, a commit and a root, and lists of libraries.
+      // A greeting, and for each stream a replica, a commit and a root.
       case .heads, .answer: 2 << 20
-      case .probe, .ends, .contents: 16 + Message.listMax * 24
+      case .probe, .ends: 16 + Message.listMax * 24
       case .roots: 16 + Message.listMax * 8
       case .wants: 16 + Message.listMax * 3
       // The columns of a block, its heads and secrets, and the fields in front of it.
@@ -44,7 +44,6 @@ extension Message {
     case .roots: .roots
     case .ends: .ends
     case .wants: .wants
-    case .contents: .contents
     case .checkpoints: .checkpoints
     case .evidence: .evidence
     case .run: .run
@@ -65,17 +64,15 @@ extension Message {
       writer.u8(least)
       writer.u8(most)
     case .heads(let heads):
-      heads.greeting.write(to: &writer, hasCoverages: heads.coverages != nil)
+      heads.greeting.write(to: &writer)
       writer.varint(heads.heads.count)
       for head in heads.heads { head.write(to: &writer, version: heads.greeting.version) }
-      heads.coverages?.write(to: &writer)
     case .answer(let answer):
-      answer.greeting.write(to: &writer, hasCoverages: answer.coverages != nil)
+      answer.greeting.write(to: &writer)
       let version = answer.greeting.version
       for state in answer.states { state.write(to: &writer, version: version) }
       writer.varint(answer.heads.count)
       for head in answer.heads { head.write(to: &writer, version: version) }
-      answer.coverages?.write(to: &writer)
     case .probe(let positions):
       writer.varint(positions.count)
       for position in positions {
@@ -92,13 +89,6 @@ extension Message {
         writer.varint(end.commit)
         writer.u8(end.rootAfter == nil ? 0 : 1)
         if let root = end.rootAfter { writer.u64(root.word) }
-      }
-    case .contents(let ranges):
-      writer.varint(ranges.count)
-      for range in ranges {
-        writer.varint(range.stream)
-        writer.varint(range.commits.lowerBound.rawValue)
-        writer.varint(range.commits.upperBound.rawValue)
       }
     case .wants(let streams):
       writer.varint(streams.count)
@@ -129,13 +119,12 @@ extension Message {
 }
 
 extension Message.Greeting {
-  fileprivate func write(to writer: inout ByteWriter, hasCoverages: Bool) {
+  fileprivate func write(to writer: inout ByteWriter) {
     writer.raw(Self.magic)
     writer.u8(version)
     var flags: UInt8 = (isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0)
     let vault = version >= 2 ? vault : nil
     if let vault { flags |= 16 | (vault.isEstablished ? 32 : 0) | (joins ? 64 : 0) }
-    if hasCoverages { flags |= 128 }
     writer.u8(flags)
     writer.varint(own.map { $0 + 1 } ?? 0)
     writer.varint(UInt64(min(max(0, wallTime), Limits.timeMillisecondsMax)))

@@ -20,7 +20,6 @@ enum Message: Hashable {
   /// Forked streams, each with the proof that its device signed two histories, as far as the sender has one.
   case evidence([ShippedEvidence])
   /// Commits whose content is asked for again, by stream.
-  case contents([ContentRange])
   /// The streams whose missing commits are asked for: their indexes in the list, rising.
   case wants([Int])
   case run(ShippedRun)
@@ -75,8 +74,6 @@ enum Message: Hashable {
     var greeting: Greeting
     /// Sorted by replica, without duplicates: the list from index 0 on.
     var heads: [ShippedHead]
-    /// `nil` from an end that takes everything and has everything, and in version 1.
-    var coverages: CoverageList?
   }
 
   struct Answer: Hashable {
@@ -85,8 +82,6 @@ enum Message: Hashable {
     var states: [State]
     /// Streams that the calling end does not have, sorted by replica: the rest of the list.
     var heads: [ShippedHead]
-    /// `nil` from an end that takes everything and has everything, and in version 1.
-    var coverages: CoverageList?
 
     enum State: Hashable {
       case same
@@ -134,14 +129,6 @@ struct ShippedHead: Hashable {
 
   let replica: ReplicaID
   let position: Position
-}
-
-/// Commits of a stream in the list whose content is asked for.
-struct ContentRange: Hashable {
-  let stream: Int
-  let commits: ClosedRange<CommitNumber>
-
-  var numbers: ClosedRange<UInt64> { commits.lowerBound.rawValue...commits.upperBound.rawValue }
 }
 
 /// A commit of a stream in the list.

@@ -10,7 +10,6 @@ final class SessionTally: Sendable {
     var receivedEvents: UInt64 = 0
     var appendedCommits: UInt64 = 0
     var changedItems: UInt64 = 0
-    var completedEvents: UInt64 = 0
     var forks: [SyncReport.Fork] = []
     var skipped: [SyncReport.SkippedStream] = []
   }
@@ -49,17 +48,6 @@ final class SessionTally: Sendable {
       state.appendedCommits += UInt64(commits)
       state.receivedEvents += UInt64(events)
       state.changedItems += UInt64(changedItems)
-    }
-  }
-
-  /// Events whose content arrived.
-  var completedEvents: UInt64 { state.withLock { $0.completedEvents } }
-
-  func completed(commits: Int, events: Int) {
-    change { state in
-      state.progress.receivedCommits += UInt64(commits)
-      Self.take(commits, from: &state.left.commitsToReceive)
-      state.completedEvents += UInt64(events)
     }
   }
 
@@ -114,7 +102,6 @@ final class SessionTally: Sendable {
       report.received.commits = state.appendedCommits
       report.received.events = state.receivedEvents
       report.changedItems = state.changedItems
-      report.completedEvents = state.completedEvents
       report.forks = state.forks
       report.skipped = state.skipped
     }

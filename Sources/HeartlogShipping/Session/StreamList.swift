@@ -10,8 +10,6 @@ struct StreamList {
     let theirs: ShippedHead.Position?
     /// The other end's checkpoint, with a valid signature or the same as this end's.
     var theirCheckpoint: SignedCheckpoint?
-    /// What the other end has of the content.
-    var theirCoverage = Coverage.whole
     /// Whether the roots differ at the lower of the two heads.
     var isParted: Bool
     /// Whether the stream is skipped because it is damaged: nothing of it is asked for, and it is not ended.
@@ -50,35 +48,13 @@ struct StreamList {
   var entries: [Entry]
   /// The version of the dialogue.
   let version: UInt8
-  /// The libraries that this end takes, as it told the other end.
-  let subscription: LibrarySelection
-  /// The libraries that the other end takes.
-  let theirSubscription: LibrarySelection
 
   /// The indexes of the streams of which the other end has more.
   var wanted: [Int] { entries.indices.filter { entries[$0].wanted != nil } }
 
-  /// The libraries of which the other end says that a run has everything.
-  func claimed(by entry: Entry, for run: StreamRun) -> LibrarySelection {
-    entry.theirCoverage.libraries(in: run.firstCommit...run.lastCommit).intersection(subscription)
-  }
-
-  /// The commits whose content to ask for.
-  var missingContent: [ContentRange] {
-    entries.indices.compactMap { index in
-      let entry = entries[index]
-      guard let mine = entry.mine, !entry.isParted, !entry.isPassedOver,
-        let commits = mine.coverage.missing(
-          of: subscription, at: entry.theirCoverage, upTo: CommitNumber(rawValue: entry.lowerCommit))
-      else { return nil }
-      return ContentRange(stream: index, commits: commits)
-    }
-  }
-
   /// Compares the calling end's heads at the serving end, and returns the list and the answer.
   static func serving(
-    _ heads: Message.Heads, store: any ShippedStreams, mine: [StreamHead], greeting: Message.Greeting,
-    subscription: LibrarySelection
+    _ heads: Message.Heads, store: any ShippedStreams, mine: [StreamHead], greeting: Message.Greeting
   ) throws(HeartlogError) -> (list: StreamList, answer: Message.Answer) {
     let byReplica = Dictionary(uniqueKeysWithValues: mine.map { ($0.replica, $0) })
     let called = Set(heads.heads.map(\.replica))
@@ -100,20 +76,15 @@ struct StreamList {
     entries += others.map { Entry(replica: $0.replica, mine: $0, theirs: nil, isParted: false) }
     var greeting = greeting
     greeting.own = entries.firstIndex { $0.replica == store.replica }
-    let coverages = entries.enumerated().compactMap { index, entry in entry.mine.map { (index, $0.coverage) }
-    }
     let answer = Message.Answer(
       greeting: greeting, states: states,
-      heads: others.map { ShippedHead(replica: $0.replica, position: .init($0, version: greeting.version)) },
-      coverages: greeting.version < 2 ? nil : CoverageList(subscription, coverages))
-    return (
-      StreamList(entries, greeting.version, subscription, heads.coverages ?? CoverageList()), answer
-    )
+      heads: others.map { ShippedHead(replica: $0.replica, position: .init($0, version: greeting.version)) })
+    return (StreamList(entries: entries, version: greeting.version), answer)
   }
 
   /// Builds the list at the calling end from the answer.
   static func calling(
-    _ answer: Message.Answer, store: any ShippedStreams, mine: [StreamHead], subscription: LibrarySelection
+    _ answer: Message.Answer, store: any ShippedStreams, mine: [StreamHead]
   ) throws(HeartlogError) -> StreamList {
     var entries: [Entry] = []
     for (own, state) in zip(mine, answer.states) {
@@ -136,17 +107,7 @@ struct StreamList {
       guard !own.contains(head.replica) else { throw .peer("a stream that is in the list twice") }
       entries.append(Entry(replica: head.replica, mine: nil, theirs: head.position, isParted: false))
     }
-    return StreamList(entries, answer.greeting.version, subscription, answer.coverages ?? CoverageList())
-  }
-
-  private init(
-    _ entries: [Entry], _ version: UInt8, _ subscription: LibrarySelection, _ theirs: CoverageList
-  ) {
-    self.entries = entries
-    self.version = version
-    self.subscription = subscription
-    theirSubscription = theirs.subscribed
-    for index in entries.indices { self.entries[index].theirCoverage = theirs[index] }
+    return StreamList(entries: entries, version: answer.greeting.version)
   }
 
   /// Whether the commits of `own` differ from those that lead to `position`; false if `own` is shorter and

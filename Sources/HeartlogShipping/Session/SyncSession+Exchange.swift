@@ -5,42 +5,22 @@ import Synchronization
 extension SyncSession {
   /// Sends what the other end wants and receives what this end wants, concurrently, until both are done.
   func exchange(
-    _ list: StreamList, wants: Wants, theirWants: Wants, _ begun: SyncReport
-  ) throws(HeartlogError) -> SyncReport {
-    do throws(HeartlogError) {
-      return try exchangeAll(list, wants: wants, theirWants: theirWants, begun)
-    } catch {
-      // The state follows the content that arrived. What fails here is said by the next sync, which goes on with it.
-      var report = begun
-      if attempts.tally.completedEvents > 0 { report.applyErasures(in: store) }
-      throw error
-    }
-  }
-
-  private func exchangeAll(
-    _ list: StreamList, wants: Wants, theirWants: Wants, _ begun: SyncReport
+    _ list: StreamList, wants: [Int], theirWants: [Int], _ begun: SyncReport
   ) throws(HeartlogError) -> SyncReport {
     var offers: [Offer] = []
-    for stream in theirWants.streams {
+    for stream in theirWants {
       guard stream < list.entries.count, let commits = list.entries[stream].offered else {
         throw .peer("a request for a stream with nothing new")
       }
       offers.append(Offer(stream: stream, commits: commits))
     }
-    for range in theirWants.contents {
-      guard range.stream < list.entries.count, let offer = Offer(range, of: list.entries[range.stream]) else {
-        throw .peer("a request for the content of commits that are not here")
-      }
-      offers.append(offer)
-    }
     var report = begun
-    let toReceive = Self.sum(
-      wants.streams.compactMap { list.entries[$0].wanted } + wants.contents.map(\.numbers))
+    let toReceive = Self.sum(wants.compactMap { list.entries[$0].wanted })
     let toSend = Self.sum(offers.map(\.commits))
     attempts.tally.expect(toReceive: toReceive, toSend: toSend)
 
     let name = try sendAndReceive(offers, wants: wants, of: list, peer: begun.peer)
-    try showCosigned(wants.streams, of: list)
+    try showCosigned(wants, of: list)
     try sayLastWord()
     let done = try readDone(list, &report)
     if !takesNothing, !options.isDryRun { report.applyErasures(in: store) }
@@ -49,7 +29,7 @@ extension SyncSession {
     report.peerName = report.peerName ?? name
     report.sent.commits = done.commits
     report.sent.events = done.events
-    noteClocks(of: wants.streams.map { list.entries[$0].replica }, &report)
+    noteClocks(of: wants.map { list.entries[$0].replica }, &report)
     if report.isDryRun {
       report.received.commits = Self.sum(list.entries.compactMap(\.wanted))
       report.received.events = nil
@@ -65,7 +45,7 @@ extension SyncSession {
   ///
   /// - Returns: The peer's name, if it was received.
   private func sendAndReceive(
-    _ offers: [Offer], wants: Wants, of list: StreamList, peer: ReplicaID?
+    _ offers: [Offer], wants: [Int], of list: StreamList, peer: ReplicaID?
   ) throws(HeartlogError) -> String? {
     let sending = Sending()
     var thread: WorkerThread?
@@ -81,8 +61,7 @@ extension SyncSession {
     }
     let name: String?
     do throws(HeartlogError) {
-      name = try receive(wants.streams, of: list, peer: peer)
-      try receiveContents(wants.contents, of: list)
+      name = try receive(wants, of: list, peer: peer)
     } catch {
       link.fail(error)
       thread?.join()
@@ -185,20 +164,6 @@ extension SyncSession {
   private struct Offer {
     let stream: Int
     let commits: ClosedRange<UInt64>
-    /// Whether the other end has the commits, and asks for their content.
-    var isContent = false
-
-    init(stream: Int, commits: ClosedRange<UInt64>) {
-      self.stream = stream
-      self.commits = commits
-    }
-
-    /// The content of commits; `nil` if not both ends have them.
-    init?(_ range: ContentRange, of entry: StreamList.Entry) {
-      guard !entry.isParted, range.numbers.upperBound <= entry.lowerCommit else { return nil }
-      self.init(stream: range.stream, commits: range.numbers)
-      isContent = true
-    }
   }
 
   /// The outcome of the sending thread.
@@ -221,10 +186,7 @@ extension SyncSession {
       var name = entry.theirs == nil ? entry.mine?.name : nil
       while after < commits.upperBound {
         try link.checkTime()
-        let whole = try runToSend(of: entry, after: after, upTo: commits.upperBound)
-        let run =
-          list.theirSubscription == .all
-          ? whole : try store.redacted(whole, to: list.theirSubscription) ?? whole
+        let run = try runToSend(of: entry, after: after, upTo: commits.upperBound)
         // A failed write is not passed to the receiving thread: that thread may still read why the peer hung
         // up.
         try writer.write(
@@ -232,7 +194,7 @@ extension SyncSession {
             ShippedRun(
               stream: stream, firstCommit: run.firstCommit.rawValue, commitCount: run.commitCount, name: name,
               root: run.root,
-              extensionRoots: offer.isContent ? [] : try extensionRoots(of: run, entry, list.version),
+              extensionRoots: try extensionRoots(of: run, entry, list.version),
               body: run.body)))
         name = nil
         after = run.lastCommit.rawValue
@@ -275,42 +237,6 @@ extension SyncSession {
 
   // MARK: - Receiving
 
-  /// Receives content of commits that are here.
-  private func receiveContents(_ contents: [ContentRange], of list: StreamList) throws(HeartlogError) {
-    for range in contents {
-      let entry = list.entries[range.stream]
-      var next = range.numbers.lowerBound
-      // Once set, the rest is read but not taken.
-      var isSkipped = false
-      while next <= range.numbers.upperBound {
-        guard case .run(let run) = try readRun(of: entry, entry.mine?.name, next) else { continue }
-        var received = StreamRun(
-          replica: entry.replica, name: entry.mine?.name ?? "", firstCommit: CommitNumber(rawValue: next),
-          commitCount: run.commitCount, body: run.body, root: run.root)
-        guard run.stream == range.stream, run.firstCommit == next,
-          received.lastCommit <= range.commits.upperBound
-        else { throw .peer("content of other commits than those that were asked for") }
-        received.libraries = list.claimed(by: entry, for: received)
-        next = received.lastCommit.rawValue + 1
-        guard !isSkipped else { continue }
-        if let events = try complete(with: received) {
-          attempts.tally.completed(commits: run.commitCount, events: events)
-        } else {
-          isSkipped = true
-          attempts.tally.skipped(received, .refused, "content of commits that are not those of the stream")
-        }
-      }
-    }
-  }
-
-  /// Takes the content of a run; `nil` if it is none, or not of the commits that are here.
-  private func complete(with run: StreamRun) throws(HeartlogError) -> Int? {
-    do throws(HeartlogError) { return try store.complete(with: run) } catch {
-      guard error.code == .peer else { throw error }
-      return nil
-    }
-  }
-
   /// - Returns: The name of the peer, if its own stream was received.
   private func receive(
     _ wants: [Int], of list: StreamList, peer: ReplicaID?
@@ -328,8 +254,7 @@ extension SyncSession {
       while next <= wanted.upperBound {
         guard case .run(let run) = try readRun(of: entry, name, next) else { continue }
         name = run.name ?? name
-        var received = try check(run, stream, entry, next, theirs, name)
-        received.libraries = list.claimed(by: entry, for: received)
+        let received = try check(run, stream, entry, next, theirs, name)
         next = received.lastCommit.rawValue + 1
         if isSkipped {
           waiting.add(received)

@@ -92,7 +92,6 @@ public struct SyncSession: Sendable {
   private func call() throws(HeartlogError) -> SyncReport {
     if !options.isDryRun { try prepareToShip() }
     for _ in 0..<Self.roundsMax {
-      let subscription = try store.subscription
       let (mine, kept) = try heads(attempts.version)
       var own = greeting(attempts.version)
       own.own = mine.firstIndex { $0.replica == store.replica }
@@ -101,9 +100,7 @@ public struct SyncSession: Sendable {
           .heads(
             .init(
               greeting: own,
-              heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0, version: own.version)) },
-              coverages: own.version < 2
-                ? nil : CoverageList(subscription, mine.enumerated().map { ($0, $1.coverage) }))
+              heads: mine.map { ShippedHead(replica: $0.replica, position: .init($0, version: own.version)) })
           ))
       } catch {
         throw reason(for: error, reading: .answer)
@@ -118,7 +115,7 @@ public struct SyncSession: Sendable {
       // Only the answer shows what the serving end lacks. If that cannot be read, announce less.
       guard try canGive(mine, lacking: answer) else { continue }
       var list = passingOver(
-        try StreamList.calling(answer, store: store, mine: mine, subscription: subscription), kept)
+        try StreamList.calling(answer, store: store, mine: mine), kept)
       let report = try begin(list, theirs)
       try refuseRemoved(report.peer, list)
       try meet(theirs, list)
@@ -149,9 +146,9 @@ public struct SyncSession: Sendable {
         passOver(list)
         if !options.isDryRun, !takesNothing, try endKnown(list) { continue }
       }
-      let wants = options.isDryRun ? Wants() : wants(of: list)
-      try write(wants)
-      let theirWants = try readWants()
+      let wants = options.isDryRun ? [] : wants(of: list)
+      try writer.write(.wants(wants))
+      guard case .wants(let theirWants) = try reader.read(.wants) else { continue }
       if options.isPull || options.isDryRun || theirs.isReadOnly, !theirWants.isEmpty {
         throw .peer("wants where nothing is given")
       }
@@ -166,7 +163,6 @@ public struct SyncSession: Sendable {
     var current: (list: StreamList, greeting: Message.Greeting, report: SyncReport)?
     // What the calling end has said in this round. It says each of these once, so that no dialogue goes on for ever.
     var said: Set<Message.Kind> = []
-    var contents: [ContentRange] = []
     var rounds = 0
     // A bisection halves at most 2^53 commits; a peer that asks more often than that is not bisecting.
     var probesLeft = 64 * Self.roundsMax
@@ -175,9 +171,9 @@ public struct SyncSession: Sendable {
         if current == nil {
           try reader.read(.heads)
         } else {
-          try reader.read(.heads, .checkpoints, .evidence, .probe, .ends, .wants, .contents)
+          try reader.read(.heads, .checkpoints, .evidence, .probe, .ends, .wants)
         }
-      if [.checkpoints, .evidence, .contents].contains(message.kind) {
+      if [.checkpoints, .evidence].contains(message.kind) {
         guard said.insert(message.kind).inserted else {
           throw .peer("a message of kind \(message.kind.rawValue) said twice")
         }
@@ -186,18 +182,16 @@ public struct SyncSession: Sendable {
       case (.heads(let heads), _):
         rounds += 1
         said = []
-        contents = []
         guard rounds <= Self.roundsMax else { throw .peer("a dialogue that starts again too often") }
         guard !heads.greeting.isServing else { throw .peer("an echo, or another end that serves") }
         if let own = heads.greeting.own, own >= heads.heads.count { throw .peer("a place past the list") }
         if !heads.greeting.isDryRun { try prepareToShip() }
-        let subscription = try store.subscription
         let version = heads.greeting.version
         var (mine, kept) = try self.heads(version)
         let theirs = Dictionary(heads.heads.map { ($0.replica, $0.position.commit) }) { first, _ in first }
         if try !canGive(mine, behind: { theirs[$0] ?? 0 }) { (mine, kept) = try self.heads(version) }
         let (answered, answer) = try StreamList.serving(
-          heads, store: store, mine: mine, greeting: greeting(version), subscription: subscription)
+          heads, store: store, mine: mine, greeting: greeting(version))
         var list = passingOver(answered, kept)
         try writer.write(.answer(answer))
         let report = try begin(list, heads.greeting)
@@ -230,13 +224,11 @@ public struct SyncSession: Sendable {
         }
         try end(ends, of: now.list)
         current = nil
-      case (.contents(let ranges), .some): contents = ranges
-      case (.wants(let streams), .some(let now)):
+      case (.wants(let theirWants), .some(let now)):
         let takes = !now.greeting.isPull && !now.greeting.isDryRun
-        let wants = takes ? wants(of: now.list) : Wants()
-        let theirWants = Wants(streams: streams, contents: contents)
+        let wants = takes ? wants(of: now.list) : []
         if now.greeting.isDryRun, !theirWants.isEmpty { throw .peer("requests in a dry run") }
-        try write(wants)
+        try writer.write(.wants(wants))
         var report = now.report
         report.isDryRun = now.greeting.isDryRun
         return try exchange(now.list, wants: wants, theirWants: theirWants, report)
@@ -380,27 +372,11 @@ public struct SyncSession: Sendable {
   var takesNothing: Bool { options.isReadOnly || store.corruption != nil }
 
   /// What to ask for. Streams that a damaged store cannot take are reported as skipped.
-  private func wants(of list: StreamList) -> Wants {
+  private func wants(of list: StreamList) -> [Int] {
     let wanted = list.wanted
-    if !takesNothing { return Wants(streams: wanted, contents: list.missingContent) }
+    if !takesNothing { return wanted }
     if let damage = corruptionReason { skip(wanted.map { list.entries[$0] }, because: damage) }
-    return Wants()
-  }
-
-  private func write(_ wants: Wants) throws(HeartlogError) {
-    if !wants.contents.isEmpty { try writer.write(.contents(wants.contents)) }
-    try writer.write(.wants(wants.streams))
-  }
-
-  private func readWants() throws(HeartlogError) -> Wants {
-    var ranges: [ContentRange] = []
-    var message = try reader.read(.wants, .contents)
-    if case .contents(let found) = message {
-      ranges = found
-      message = try reader.read(.wants)
-    }
-    guard case .wants(let streams) = message else { return Wants() }
-    return Wants(streams: streams, contents: ranges)
+    return []
   }
 
   private var corruptionReason: String? {
@@ -492,10 +468,6 @@ public struct SyncSession: Sendable {
     let heads = try readableHeads()
     var shown = heads
     var kept: [KeptStream] = []
-    if version < 2 {
-      shown.removeAll { !$0.coverage.isWhole }
-      kept = heads.filter { !$0.coverage.isWhole }.map { KeptStream(head: $0, isTooMany: false) }
-    }
     // More streams are received only if they branched, or come from a backup.
     while shown.count > Message.streamsMax,
       let index = shown.lastIndex(where: { $0.replica != store.replica })
@@ -520,7 +492,7 @@ public struct SyncSession: Sendable {
       let last = CommitNumber(rawValue: commit)
       guard commit > 0, let root = try soundRoot(of: replica, at: last) else { continue }
       heads.insert(
-        StreamHead(replica: replica, name: head.name, commit: last, root: root, coverage: head.coverage),
+        StreamHead(replica: replica, name: head.name, commit: last, root: root),
         at: index)
     }
     return heads

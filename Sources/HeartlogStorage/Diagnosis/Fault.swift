@@ -27,7 +27,7 @@ package struct Fault: Hashable, Sendable {
     case damagedSnapshot
     case damagedKey
     case damagedTrust
-    case damagedSubscription
+    case partialStore
     case suspectSegment
     // Forks
     case endedStream

@@ -129,9 +129,9 @@ package struct StoreExamination {
       default: throw error
       }
     }
-    do throws(StorageError) { _ = try Subscription.read(directory) } catch {
-      let isNewer = error.code == .newerFormat
-      note(isNewer ? .newerFormat : .damagedSubscription, error.reason, at: Subscription.path(in: directory))
+    let libraries = "\(directory.path)/libraries"
+    if try onFiles({ () throws(FileError) in try directory.fileSystem.info(libraries) }) != nil {
+      note(.partialStore, at: libraries)
     }
     if let vault = identity.vault, !vault.isEstablished {
       // A device signs when it syncs.

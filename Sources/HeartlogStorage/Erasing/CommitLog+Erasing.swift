@@ -130,10 +130,6 @@ extension CommitLog {
   }
 
   /// Records that content of commits that are here is about to change. Until that is finished, there are no snapshots.
-  func markContentAsChanging() throws {
-    if !streamSet.erased.list.isPending { try markContentAsChanging(streamSet.erased.list) }
-  }
-
   private func markContentAsChanging(_ list: ErasedList) throws {
     var list = list
     list.isPending = true
@@ -156,7 +152,6 @@ extension CommitLog {
       }
       try removeKeptAside(of: reader.replica)
     }
-    try noteExplained()
     try directory.removeUnfinished(ErasedList.path(in: directory))
     try removeSnapshots()
     var finished = list
@@ -270,22 +265,16 @@ extension CommitLog {
 
   /// Replaces a segment, as far as its stream goes. The log is quiet.
   ///
-  /// - Parameters:
-  ///   - content: Content for withheld events; the segment stays if it has none for it.
-  ///   - end: The last commit that is kept; nil for all.
-  /// - Returns: The number of events whose content was taken from `content`.
-  @discardableResult
+  /// - Parameter end: The last commit that is kept; nil for all.
   func rewriteSegment(
-    from first: CommitNumber, of replica: ReplicaID, completing content: Block? = nil,
-    upTo end: CommitNumber? = nil
-  ) throws -> Int {
-    guard let reader = streamSet.readers[replica] else { return 0 }
+    from first: CommitNumber, of replica: ReplicaID, upTo end: CommitNumber? = nil
+  ) throws {
+    guard let reader = streamSet.readers[replica] else { return }
     try recovery.resolve(reader)
     var report = SealReport()
     for segment in try sealableSegments(of: reader) where segment.file.firstCommit == first {
-      try sealUnderLock([segment], completing: content, upTo: end, &report)
+      try sealUnderLock([segment], upTo: end, &report)
     }
-    return report.completedEvents
   }
 
   /// Removes the bytes that recovery cut from the tails of a stream, and the damaged files that repair kept. They cannot be rewritten,

@@ -44,7 +44,7 @@ package struct SalvagedStream: Sendable {
 package struct Salvage {
   let directory: StoreDirectory
   private let target: CommitLog
-  private let subscription: Subscription
+  private let erased: ErasedList
 
   /// - Parameters:
   ///   - path: The folder of the damaged store.
@@ -54,10 +54,7 @@ package struct Salvage {
     try directory.checkIsDownloaded()
     self.directory = directory
     self.target = target
-    do { subscription = try Subscription.read(directory) } catch {
-      guard error.code == .corrupt else { throw error }
-      subscription = Subscription(to: .all, withoutContentOf: try directory.replicas())
-    }
+    erased = try ErasedList.read(directory)
   }
 
   /// The membership of the damaged store in a vault, as far as it can be read; nil if it has none.
@@ -77,14 +74,13 @@ package struct Salvage {
     return nil
   }
 
-  /// Copies what the other store must have before it receives from elsewhere: which events are erased, which libraries it takes, the
-  /// checkpoints, and of each stream everything before the first damage, but of a signed stream nothing that is not signed.
+  /// Copies what the other store must have before it receives from elsewhere: which events are erased, the checkpoints, and of each stream
+  /// everything before the first damage or missing content, but of a signed stream nothing that is not signed.
   ///
   /// A damaged stream thus ends in the other store before its first bad byte, and a sync takes the rest like any other commits.
   package func begin() throws(StorageError) {
     try storageErrors {
-      try target.withhold(try ErasedList.read(directory).events)
-      if subscription.libraries != .all { try target.subscribe(to: subscription.libraries) }
+      try target.withhold(erased.events)
       for replica in try directory.replicas() {
         let signed = try checkpoint(of: replica)
         _ = try copy(replica, upTo: signed?.checkpoint.size ?? .max, isBeginning: true)
@@ -135,7 +131,8 @@ package struct Salvage {
     _ replica: ReplicaID, upTo last: UInt64 = .max, isBeginning: Bool = false, branches: Bool = false
   ) throws -> SalvagedStream {
     let remains = try StreamRemains(of: replica, in: directory)
-    var copier = try StreamCopier(of: replica, to: target, subscription[replica])
+    let withheld = WithheldEvents(erased.events)
+    var copier = try StreamCopier(of: replica, to: target)
     var stream = SalvagedStream(replica: replica)
     reading: while let piece = try remains.read() {
       copier.name = remains.name
@@ -145,7 +142,9 @@ package struct Salvage {
       }
       var seen = piece.seen
       for commit in piece.commits {
-        if commit.number.rawValue > last { break reading }
+        if commit.number.rawValue > last || isBeginning && withheld.unexplainedCount(in: commit) > 0 {
+          break reading
+        }
         if try copier.add(commit, secrets: piece.secrets) { continue }
         guard branches else {
           stream.firstNotCopied = commit.number
@@ -180,7 +179,6 @@ package struct Salvage {
 private struct StreamCopier {
   private let target: CommitLog
   private let replica: ReplicaID
-  private let coverage: Coverage
   /// What the other store has.
   private let present: MerkleCache
   /// What is appended to the stream, once its end in the other store is reached.
@@ -195,10 +193,9 @@ private struct StreamCopier {
   /// The name of the replica as shown to people.
   var name = ""
 
-  init(of replica: ReplicaID, to target: CommitLog, _ coverage: Coverage) throws {
+  init(of replica: ReplicaID, to target: CommitLog) throws {
     self.target = target
     self.replica = replica
-    self.coverage = coverage
     present = try MerkleCache(target.directory, replica: replica, before: CommitNumber(rawValue: 1))
   }
 
@@ -236,7 +233,7 @@ private struct StreamCopier {
     do throws(MalformedError) {
       guard commit.number == appended?.tail.next else { return false }
       if try appended?.add(commit, secrets: secrets, leaf: leaf) == true { return true }
-      if let run = try appended?.takeRun(libraries: coverage.libraries(in:)) { pending.append(run) }
+      if let run = try appended?.takeRun() { pending.append(run) }
       _ = try appended?.add(commit, secrets: secrets, leaf: leaf)
     } catch {
       // It breaks a rule of the stream.
@@ -251,7 +248,7 @@ private struct StreamCopier {
     let branch = StreamBranch(
       behindLossBefore: commit, leaf: try Self.leaf(of: commit, secrets), seen: seen)
     branches.append(SalvagedStream.Branch(replica: branch.replica, commits: commit.number...commit.number))
-    branched = BranchRuns(branch, named: name, seen: seen, coverage: coverage)
+    branched = BranchRuns(branch, named: name, seen: seen)
     if let run = try branched?.add(commit, secrets: secrets) { pending.append(run) }
   }
 
@@ -263,7 +260,7 @@ private struct StreamCopier {
 
   mutating func finish() throws {
     try endBranch()
-    if let run = try appended?.takeRun(libraries: coverage.libraries(in:)) { pending.append(run) }
+    if let run = try appended?.takeRun() { pending.append(run) }
     try takePending()
   }
 

@@ -68,7 +68,7 @@ extension StoreRepair {
 
   /// Mends all damaged streams, as far as a copy has what they lack.
   mutating func mendStreams(from makeCopy: () throws -> StreamCopies) throws {
-    let damaged = try directory.replicas().filter { try Self.damage(of: $0, in: directory) != nil }
+    let damaged = try directory.replicas().filter { try damage(of: $0, in: directory) != nil }
     guard !damaged.isEmpty else { return }
     let copies = try makeCopy()
     // Everything is done on a copy of the files first.
@@ -109,15 +109,22 @@ extension StoreRepair {
         file: damage.file ?? directory.path, damage: damage.reason, outcome: outcome, isMended: false))
   }
 
-  /// Reads a stream to its first damage.
+  /// Reads a stream to its first damage, or to the first content that is missing although it was not erased.
   ///
   /// - Returns: The damage, and the last commit before it; nil if there is none, or only its end is damaged.
-  private static func damage(
+  private func damage(
     of replica: ReplicaID, in directory: StoreDirectory
   ) throws -> (finding: Finding, readable: UInt64)? {
     let reader = StreamReader(directory, replica: replica)
     while true {
       switch try reader.next() {
+      case .frame(.block(let block), let cursor) where takesContent && !erased.explains(block):
+        let error = StorageError(
+          .corrupt, Self.missingContent, file: cursor.path, offset: cursor.passedOffset,
+          commits: block.firstCommit...block.lastCommit)
+        return (
+          Finding(verdict: .corrupt, replica: replica, error: error), block.firstCommit.rawValue - 1
+        )
       case .frame: break
       case .end(.whole), .end(.unfinished): return nil
       case .end(.corrupt(let finding)):
@@ -154,7 +161,7 @@ extension StoreRepair {
     in replica: ReplicaID, of draft: StoreDirectory, from copies: StreamCopies, besides earlier: [Replacement]
   ) throws(Unmendable) -> Replacement? {
     let found: (finding: Finding, readable: UInt64)?
-    do { found = try Self.damage(of: replica, in: draft) } catch { throw Self.unmendable(error) }
+    do { found = try damage(of: replica, in: draft) } catch { throw Self.unmendable(error) }
     guard let found else { return nil }
     let damage = found.finding.error
     func unmendable(_ reason: String) -> Unmendable { Unmendable(damage: damage, reason: reason) }
@@ -181,6 +188,11 @@ extension StoreRepair {
         unread.map({ next != nil && $0.rawValue > lastNeeded }) ?? true,
         next != nil || copied > found.readable || isWhole
       else { throw unmendable(copies.reason(for: replica, copied: copied, unread: unread)) }
+      if damage.reason == Self.missingContent,
+        let left = try self.damage(of: replica, in: copies.directory), left.readable < lastNeeded
+      {
+        throw unmendable("\(copies.origin) does not have it either")
+      }
       let commits = first...CommitNumber(rawValue: lastNeeded)
       let bytes = try sealedFile(of: commits, of: replica, draft, copies, damage)
       let replacement = Replacement(
@@ -306,7 +318,7 @@ extension StoreRepair {
       : "rebuilt: \(range), with those from \(copies.origin) that could not be read"
   }
 
-  /// Lists, before segments are installed, what of their content is erased or missing in the copy.
+  /// Lists, before segments are installed, what of their content is erased in the copy.
   private func takeOverContent(of replica: ReplicaID, from copies: StreamCopies) throws {
     var list = try ErasedList.read(directory)
     let before = list.events
@@ -318,11 +330,6 @@ extension StoreRepair {
       try list.write(in: directory, options)
       lock.update { $0.structure &+= 1 }
     }
-    guard var subscription = try? Subscription.read(directory) else { return }
-    let coverage = try Subscription.read(copies.directory)[replica]
-    guard coverage != subscription[replica] else { return }
-    subscription[replica] = coverage
-    try subscription.write(in: directory, options)
   }
 
   /// Signs what this store wrote as the replica that it gives up, if it still has the key. The commits must be durable.

@@ -11,19 +11,25 @@ package struct StoreRepair {
   let lock: StoreLock
   /// The user-visible name to write if the file `store` is rebuilt; nil for the name in the streams.
   private let name: String?
+  /// Whether content that was not erased is taken from the copy.
+  let takesContent: Bool
+  let erased: WithheldEvents
   var report: RepairReport
+
+  static let missingContent = "the content of events is missing, and no erasure explains it"
 
   /// Repairs the store at `path`; a sound one is left unchanged.
   ///
   /// - Parameters:
   ///   - name: The user-visible name of the store if its file `store` is rebuilt; nil for the name in the streams.
   ///   - isDryRun: Only reports what would be done. Takes no lock.
+  ///   - takesContent: Whether the copy may have content that is missing here although it was not erased.
   ///   - copy: Makes a copy of the damaged streams that has more of them. Called with the lock held, unless no stream is damaged.
   /// - Throws: `notAStore` if there is nothing from which a store could be repaired, `newerFormat`, `readOnly`, `locked`,
   ///   `inputOutput`, `malformed` for an invalid name.
   package static func run(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
-    name: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil,
+    name: String? = nil, isDryRun: Bool = false, takesContent: Bool = false, progress: LogProgress? = nil,
     copying copy: (() throws -> StreamCopies)? = nil
   ) throws(StorageError) -> RepairReport {
     if let name { try StoreIdentity.checkName(name) }
@@ -37,8 +43,8 @@ package struct StoreRepair {
       try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     }
     var repair = StoreRepair(
-      directory: directory, options: options, lock: lock, name: name, report: RepairReport(isDryRun: isDryRun)
-    )
+      directory: directory, options: options, lock: lock, name: name, takesContent: takesContent,
+      erased: WithheldEvents(try ErasedList.read(directory).events), report: RepairReport(isDryRun: isDryRun))
     try repair.mend(copy)
     try storageErrors { try repair.nameOthers(progress) }
     return repair.report

@@ -4,15 +4,12 @@ import HeartlogFiles
 /// The contents of the sealed file that replaces a run of segments, in large blocks.
 struct SealedFile {
   let bytes: [UInt8]
-  /// The number of events whose content was completed.
-  let completedEvents: Int
 
   /// Reads a run and builds the file that replaces it.
   ///
   /// Segments that have been replaced can no longer be compared with other files, so they are compared here.
   ///
   /// - Parameters:
-  ///   - content: Content for withheld events.
   ///   - end: The last commit that is kept; nil for all.
   ///   - withheld: The events whose content is left out.
   ///   - snapshots: What snapshots claim about the log. The claims of segments about each other are read from their headers.
@@ -21,7 +18,7 @@ struct SealedFile {
   /// - Throws: `corrupt` if the run contradicts what another file claims about it.
   init?(
     of run: [SealableSegment], in directory: StoreDirectory, replicaName: String, options: StorageOptions,
-    completing content: Block? = nil, upTo end: CommitNumber? = nil, without withheld: WithheldEvents,
+    upTo end: CommitNumber? = nil, without withheld: WithheldEvents,
     snapshots: [SnapshotClaim], isStopped: () -> Bool = { false }
   ) throws {
     guard let first = run.first, let last = run.last else { preconditionFailure("a run has a segment") }
@@ -41,7 +38,6 @@ struct SealedFile {
     var headerTree: MerkleTree?
     var hasher = SHA256Hasher()
     var tail = reader.tail
-    var completedEvents = 0
     reading: while true {
       if isStopped() { return nil }
       switch try reader.next() {
@@ -56,8 +52,7 @@ struct SealedFile {
           try builder.add(kind: kind, body: body, next: tail.next)
         }
         if isInRun, headerTree == nil { headerTree = tree }
-        let found = isInRun ? frame.commits(completedFrom: content, &completedEvents) : frame.commits
-        if let (commits, secrets) = found {
+        if let (commits, secrets) = frame.commits {
           var salts = Salts(secrets)
           for commit in commits {
             if let end, commit.number > end { break reading }
@@ -84,23 +79,5 @@ struct SealedFile {
       firstCommit: first.header.firstCommit, firstSequence: first.header.firstSequence,
       secret: SegmentHeader.noSecret, treeSize: headerTree.size, frontier: headerTree.frontier)
     bytes = try builder.finish(header)
-    self.completedEvents = completedEvents
-  }
-}
-
-extension StoredFrame {
-  /// The commits of the frame and their secrets, with the content of withheld events, as far as a block has it.
-  ///
-  /// - Parameter count: Raised by the number of events whose content was completed.
-  fileprivate func commits(
-    completedFrom content: Block?, _ count: inout Int
-  ) -> (commits: [Commit], secrets: [SegmentSecret])? {
-    guard let content, case .block(let columns) = self, columns.columns.hasWithheldEvents,
-      columns.firstCommit <= content.lastCommit, columns.lastCommit >= content.firstCommit
-    else { return commits }
-    let block = Block(columns)
-    let completed = block.completed(from: content)
-    count += block.withheldCount - completed.withheldCount
-    return (completed.commits, completed.secrets)
   }
 }

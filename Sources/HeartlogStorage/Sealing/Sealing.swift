@@ -8,8 +8,6 @@ package struct SealReport: Sendable {
   package var events: UInt64 = 0
   package var bytesBefore: UInt64 = 0
   package var bytesAfter: UInt64 = 0
-  /// Events whose content was completed.
-  var completedEvents = 0
 
   package init() {}
 }
@@ -174,25 +172,15 @@ extension CommitLog {
 
   /// Seals a run that may contain a tail. The log is quiet.
   ///
-  /// - Parameters:
-  ///   - content: Content for withheld events; nothing is sealed if there is none for them.
-  ///   - end: The last commit that is kept; nil for all.
+  /// - Parameter end: The last commit that is kept; nil for all.
   func sealUnderLock(
-    _ run: [SealableSegment], completing content: Block? = nil, upTo end: CommitNumber? = nil,
-    _ report: inout SealReport
+    _ run: [SealableSegment], upTo end: CommitNumber? = nil, _ report: inout SealReport
   ) throws {
     guard
       let sealed = try SealedFile(
         of: run, in: directory, replicaName: replicaName(of: run), options: options,
-        completing: content, upTo: end, without: streamSet.erased.withheld, snapshots: streamSet.snapshots),
-      content == nil || sealed.completedEvents > 0
+        upTo: end, without: streamSet.erased.withheld, snapshots: streamSet.snapshots)
     else { return }
-    report.completedEvents += sealed.completedEvents
-    // From here on the state is behind the log, so no snapshot may be made of it.
-    if content != nil {
-      try markContentAsChanging()
-      streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.shipped[run[0].header.replica] = nil }
-    }
     guard let tail = run.first(where: \.isTail) else { return try replace(run, by: sealed, &report) }
     // From here on nothing may be appended to the tail, even if sealing fails.
     let replica = tail.header.replica

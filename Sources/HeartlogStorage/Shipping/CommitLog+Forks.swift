@@ -25,7 +25,6 @@ extension CommitLog {
         try directory.replaceFile(
           "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,
           suffix: options.random())
-        try cutCoverage(of: replica, after: commit)
         // What was signed beyond the end is of one of the two histories, and the evidence has it.
         if let signed = try checkpoint(of: replica), signed.checkpoint.size > commit {
           try streamSet.checkpoints.remove(of: replica)
@@ -50,7 +49,6 @@ extension CommitLog {
         let end = StreamEnd.path(of: replica, in: directory)
         if try directory.fileSystem.info(end) != nil { try directory.fileSystem.remove(end) }
         try directory.fileSystem.synchronizeDirectory(folder)
-        try cutCoverage(of: replica, after: 0)
         try restart()
       }
     }
@@ -76,19 +74,10 @@ extension CommitLog {
           try list.write(of: replica, in: directory, options)
         }
         try removeCommits(of: replica, after: signed)
-        try cutCoverage(of: replica, after: signed)
         try restart()
         return branch
       }
     }
-  }
-
-  /// Forgets what was missing behind the end of a stream.
-  private func cutCoverage(of replica: ReplicaID, after commit: UInt64) throws {
-    var subscription = try Subscription.read(directory)
-    let coverage = subscription[replica]
-    subscription[replica] = coverage.cut(after: CommitNumber(rawValue: commit))
-    if subscription[replica] != coverage { try subscription.write(in: directory, options) }
   }
 
   /// Removes commits of a stream that another stream has, durably. Removed from the end on, what a crash leaves is a sound stream. The log
@@ -119,8 +108,7 @@ extension CommitLog {
       of: replica, firstCommit: first.number, firstSequence: first.firstSequence,
       leaf: try first.leafHash(salts: &salts, hasher: &hasher))
     var runs = BranchRuns(
-      branch, named: merkleCache.name, seen: merkleCache.tail.seenHeads,
-      coverage: try Subscription.read(directory)[replica])
+      branch, named: merkleCache.name, seen: merkleCache.tail.seenHeads)
     func take(_ run: StreamRun?) throws {
       guard let run else { return }
       switch try takeRun(run, admitting: .ownLog) {
@@ -211,11 +199,6 @@ struct StreamBranch {
       heads.append(Head(replica: commit.replica, commit: CommitNumber(rawValue: commit.number.rawValue - 1)))
     }
     return heads.sorted { $0.replica < $1.replica }
-  }
-
-  /// The number that a commit of the branch has in the origin.
-  func numberInOrigin(of commit: CommitNumber) -> CommitNumber {
-    CommitNumber(rawValue: firstCommit.rawValue + commit.rawValue - 1)
   }
 
   /// Whether one of these streams is the branch.

@@ -19,7 +19,6 @@ extension CommitLog {
     defer { noteFiles() }
     return try storageErrors {
       let known = try resolvedHeads(of: replica)
-      let subscription = try Subscription.read(directory)
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
           if !includesUnsigned, let signed = head.signed, let commit = head.commit,
@@ -29,7 +28,7 @@ extension CommitLog {
             return StreamHead(
               replica: head.replica, name: head.name ?? head.fileName,
               commit: CommitNumber(rawValue: signed.checkpoint.size), root: signed.checkpoint.root,
-              checkpoint: signed, coverage: subscription[head.replica],
+              checkpoint: signed,
               holdsMore: signed.checkpoint.size < commit.rawValue)
           }
           guard let commit = head.commit else {
@@ -48,8 +47,7 @@ extension CommitLog {
           return StreamHead(
             replica: head.replica, name: head.name ?? merkleCache.name,
             commit: CommitNumber(rawValue: merkleCache.position), root: merkleCache.tree.root,
-            isEnded: head.isEnded && merkleCache.position == commit.rawValue,
-            coverage: subscription[head.replica])
+            isEnded: head.isEnded && merkleCache.position == commit.rawValue)
         }
       }
     }

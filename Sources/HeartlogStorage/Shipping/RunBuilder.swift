@@ -33,12 +33,8 @@ struct RunBuilder {
 
   /// Returns the run of the commits added since the last one; nil if there are none.
   ///
-  /// - Parameters:
-  ///   - secrets: The secrets of the run, if they are not those of its commits.
-  ///   - libraries: The libraries of which some commits have everything.
-  mutating func takeRun(
-    secrets: [SegmentSecret]? = nil, libraries: (ClosedRange<CommitNumber>) -> LibrarySelection
-  ) throws(MalformedError) -> StreamRun? {
+  /// - Parameter secrets: The secrets of the run, if they are not those of its commits.
+  mutating func takeRun(secrets: [SegmentSecret]? = nil) throws(MalformedError) -> StreamRun? {
     guard var block = draft.takeBlock() else { return nil }
     if let secrets {
       block = Block(
@@ -47,8 +43,7 @@ struct RunBuilder {
     }
     return StreamRun(
       replica: block.replica, name: name, firstCommit: block.firstCommit, commitCount: block.commits.count,
-      body: try BlockEncoding.encode(block), root: tree.root,
-      libraries: libraries(block.firstCommit...block.lastCommit))
+      body: try BlockEncoding.encode(block), root: tree.root)
   }
 }
 
@@ -57,17 +52,14 @@ struct BranchRuns {
   let branch: StreamBranch
   /// What the stream had seen before the first of the commits.
   private let seen: [Head]
-  /// What is here of the stream's content.
-  private let coverage: Coverage
   private var builder: RunBuilder
   /// The salts of the commits of the next run.
   private var kept: [EventSalt] = []
   private var salts = Salts([])
 
-  init(_ branch: StreamBranch, named name: String, seen: [Head], coverage: Coverage) {
+  init(_ branch: StreamBranch, named name: String, seen: [Head]) {
     self.branch = branch
     self.seen = seen
-    self.coverage = coverage
     builder = RunBuilder(named: name, after: StreamTail(replica: branch.replica), MerkleTree())
   }
 
@@ -97,9 +89,6 @@ struct BranchRuns {
   /// Returns the run of the commits added since the last one; nil if there are none.
   mutating func takeRun() throws(MalformedError) -> StreamRun? {
     defer { kept = [] }
-    return try builder.takeRun(secrets: [StreamBranch.secret(of: kept)]) { commits in
-      coverage.libraries(
-        in: branch.numberInOrigin(of: commits.lowerBound)...branch.numberInOrigin(of: commits.upperBound))
-    }
+    return try builder.takeRun(secrets: [StreamBranch.secret(of: kept)])
   }
 }

@@ -154,8 +154,7 @@ final class RunReceiver {
       if run.replica == streamSet.identity.replica {
         try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))
       }
-      let kept = try content(of: new, in: run, block.secrets, behind: reader.tail, admission)
-      try narrowCoverage(to: kept.block, of: new, in: run, admission)
+      let kept = try content(of: new, in: run, block.secrets, behind: reader.tail)
       let writer = try receivingSegment(of: run, reader: reader, tree: merkleCache.tree)
       let frameOffset = writer.offset
       try append(kept.body, new, to: writer)
@@ -173,18 +172,12 @@ final class RunReceiver {
     }
   }
 
-  /// The new commits of a run as they are written: without what was erased, without what the store does not subscribe to, and without
-  /// secrets that no event with content confirms.
+  /// The new commits of a run as they are written: without what was erased, and without secrets that no event with content confirms.
   private func content(
-    of new: ColumnBlock, in run: StreamRun, _ secrets: [SegmentSecret], behind tail: StreamTail,
-    _ admission: Admission
+    of new: ColumnBlock, in run: StreamRun, _ secrets: [SegmentSecret], behind tail: StreamTail
   ) throws -> (body: [UInt8], block: ColumnBlock) {
     let erased = streamSet.erased.withheld
-    let subscribed = admission == .ownLog ? .all : try Subscription.read(directory).libraries
-    let isReduced =
-      erased.affects(new) || new.columns.hasWithheldEvents
-      || !new.columns.libraries.allSatisfy(subscribed.contains)
-    guard isReduced else {
+    guard erased.affects(new) || new.columns.hasWithheldEvents else {
       return (new.isWhole ? run.body : try BlockEncoding.encode(new, after: tail.seenHeads), new)
     }
     let part = Block(
@@ -193,30 +186,13 @@ final class RunReceiver {
     // Listed, so that secrets that lead to their salts are left out of later runs, too.
     let places = erased.contents(of: part.commits, secrets: part.secrets).map(\.place)
     if !places.isEmpty { try streamSet.erased.add(places) }
-    let rest = part.reduced(to: subscribed, without: erased)
+    let rest = part.reduced(without: erased)
     let body = try BlockEncoding.encode(rest)
     let kept = try body.withUnsafeBytes {
       try BlockEncoding.decodeColumns(
         $0, replica: run.replica, firstCommit: rest.firstCommit, commitCount: rest.commits.count)
     }
     return (body, kept)
-  }
-
-  /// Records, before a run is written, that content of it is missing.
-  private func narrowCoverage(
-    to kept: ColumnBlock, of new: ColumnBlock, in run: StreamRun, _ admission: Admission
-  ) throws {
-    // Without withheld events, nothing is missing, whatever the sender says.
-    guard kept.columns.hasWithheldEvents else { return }
-    var subscription = try Subscription.read(directory)
-    let taken =
-      admission == .ownLog
-      ? run.libraries
-      : run.libraries(of: new, explainedBy: streamSet.erased.withheld).intersection(subscription.libraries)
-    let coverage = subscription[run.replica].extended(at: new.firstCommit, with: taken)
-    guard coverage != subscription[run.replica] else { return }
-    subscription[run.replica] = coverage
-    try subscription.write(in: directory, options)
   }
 
   /// Whether the segment that the last run of a stream was appended to is full.

@@ -14,14 +14,12 @@ package struct StreamHead: Hashable, Sendable {
   package let isEnded: Bool
   /// The checkpoint that covers `commit`; nil if the stream is unsigned.
   package let checkpoint: SignedCheckpoint?
-  /// What is here of the content.
-  package let coverage: Coverage
   /// Whether the store has commits after `commit` that it does not ship, because their owner has not signed them.
   package let holdsMore: Bool
 
   package init(
     replica: ReplicaID, name: String, commit: CommitNumber, root: Digest, isEnded: Bool = false,
-    checkpoint: SignedCheckpoint? = nil, coverage: Coverage = .whole, holdsMore: Bool = false
+    checkpoint: SignedCheckpoint? = nil, holdsMore: Bool = false
   ) {
     self.replica = replica
     self.name = name
@@ -29,7 +27,6 @@ package struct StreamHead: Hashable, Sendable {
     self.root = root
     self.isEnded = isEnded
     self.checkpoint = checkpoint
-    self.coverage = coverage
     self.holdsMore = holdsMore
   }
 }
@@ -47,12 +44,10 @@ package struct StreamRun: Hashable, Sendable {
   package let root: Digest
   /// What proves that the stream's owner signed the run; nil if nothing does.
   package var proof: RunProof?
-  /// The libraries of which it has everything that was not erased.
-  package var libraries: LibrarySelection
 
   package init(
     replica: ReplicaID, name: String, firstCommit: CommitNumber, commitCount: Int, body: [UInt8],
-    root: Digest, proof: RunProof? = nil, libraries: LibrarySelection = .all
+    root: Digest, proof: RunProof? = nil
   ) {
     self.replica = replica
     self.name = name
@@ -61,19 +56,13 @@ package struct StreamRun: Hashable, Sendable {
     self.body = body
     self.root = root
     self.proof = proof
-    self.libraries = libraries
   }
 
   /// The same run with less content.
   func with(_ block: Block) throws(MalformedError) -> StreamRun {
     StreamRun(
       replica: replica, name: name, firstCommit: firstCommit, commitCount: commitCount,
-      body: try BlockEncoding.encode(block), root: root, proof: proof, libraries: libraries)
-  }
-
-  /// The libraries of which it has everything: not those that its sender claims, if events of it are withheld for no known reason.
-  func libraries(of block: ColumnBlock, explainedBy erased: WithheldEvents) -> LibrarySelection {
-    libraries != .all || erased.explains(block) ? libraries : .only([])
+      body: try BlockEncoding.encode(block), root: root, proof: proof)
   }
 
   package var lastCommit: CommitNumber {

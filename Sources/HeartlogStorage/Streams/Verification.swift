@@ -10,6 +10,8 @@ package struct StreamVerification: Sendable {
   package let isOwn: Bool
   package let commits: UInt64
   package let events: UInt64
+  /// The number of events whose content is withheld, and that the store does not list as erased.
+  package let missingContents: UInt64
   package let segments: Int
   /// The size on disk, including zeros written ahead.
   package let bytes: UInt64
@@ -67,9 +69,10 @@ package enum Verification {
       streams.formUnion(lost.ranges.keys)
       var verified: [ReplicaID: (stream: StreamVerifier, finding: Finding?)] = [:]
       let forks = try Forks(among: replicas, own: own, in: directory)
+      let erased = WithheldEvents(try ErasedList.read(directory).events)
       for replica in streams.sorted() {
         verified[replica] = try verify(
-          replica, isOwn: replica == own, directory, lock, page, snapshots, forks, &meter)
+          replica, isOwn: replica == own, directory, lock, page, snapshots, forks, erased, &meter)
         verified[replica]?.stream.reader.rest()
       }
       // The replica's own stream is checked last: the commits after the end of another stream may show that it is a branch.
@@ -89,7 +92,8 @@ package enum Verification {
           }
           // The commits may have arrived after that stream was read.
           var (stream, finding) = try verify(
-            head.replica, isOwn: head.replica == own, directory, lock, lock.page(), snapshots, forks, &meter)
+            head.replica, isOwn: head.replica == own, directory, lock, lock.page(), snapshots, forks, erased,
+            &meter)
           let next = stream.reader.tail.next
           let branches = try BranchList.read(of: head.replica, in: directory).branches
           let hasBranched = branches.contains { branch in
@@ -115,7 +119,8 @@ package enum Verification {
         return StreamVerification(
           replica: replica, name: verified.stream.name, isOwn: replica == own,
           commits: verified.stream.reader.tail.next.rawValue - 1,
-          events: verified.stream.reader.tail.nextSequence.rawValue - 1, segments: size.count,
+          events: verified.stream.reader.tail.nextSequence.rawValue - 1,
+          missingContents: verified.stream.missingContents, segments: size.count,
           bytes: size.bytes, root: verified.stream.tree.root, finding: verified.finding,
           checkpoint: verified.stream.provenCheckpoint)
       }
@@ -124,12 +129,13 @@ package enum Verification {
 
   private static func verify(
     _ replica: ReplicaID, isOwn: Bool, _ directory: StoreDirectory, _ lock: StoreLock, _ page: StoreLock.Page,
-    _ snapshots: [SnapshotClaim], _ forks: Forks, _ meter: inout ProgressMeter
+    _ snapshots: [SnapshotClaim], _ forks: Forks, _ erased: WithheldEvents, _ meter: inout ProgressMeter
   ) throws -> (StreamVerifier, Finding?) {
     var page = page
     var before: StorageError?
     while true {
-      let stream = StreamVerifier(directory, replica: replica, isOwn: isOwn, snapshots: snapshots)
+      let stream = StreamVerifier(
+        directory, replica: replica, isOwn: isOwn, snapshots: snapshots, erased: erased)
       switch try stream.run(page: page, forks: forks, meter: &meter) {
       case .sound: return (stream, nil)
       case .changed: page = lock.page()
@@ -161,6 +167,8 @@ private final class StreamVerifier {
   /// What the segment headers, the snapshots and the checkpoint claim about the tree.
   private var claims = TreeClaims()
   private let snapshots: [SnapshotClaim]
+  private let erased: WithheldEvents
+  private(set) var missingContents: UInt64 = 0
   private let isOwn: Bool
   /// The checkpoint of the stream's owner, with a valid signature.
   private var checkpoint: SignedCheckpoint?
@@ -168,13 +176,15 @@ private final class StreamVerifier {
   private var passed: StreamTail
 
   init(
-    _ directory: StoreDirectory, replica: ReplicaID, isOwn: Bool = false, snapshots: [SnapshotClaim] = []
+    _ directory: StoreDirectory, replica: ReplicaID, isOwn: Bool, snapshots: [SnapshotClaim],
+    erased: WithheldEvents
   ) {
     self.isOwn = isOwn
     passed = StreamTail(replica: replica)
     self.directory = directory
     self.replica = replica
     self.snapshots = snapshots
+    self.erased = erased
     reader = StreamReader(directory, replica: replica)
   }
 
@@ -238,6 +248,7 @@ private final class StreamVerifier {
         guard let (commits, secrets) = frame.commits else { continue }
         var salts = Salts(secrets)
         for commit in commits {
+          missingContents += UInt64(erased.unexplainedCount(in: commit))
           do {
             let leaf = try commit.leafHash(salts: &salts, hasher: &hasher)
             forks.note(commit, leaf: leaf)

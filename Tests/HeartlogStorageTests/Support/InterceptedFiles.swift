@@ -7,6 +7,8 @@ final class InterceptedFiles: FileSystem {
     var describe: @Sendable (inout FileInfo) -> Void = { _ in }
     /// Called before a file is opened, with its path.
     var beforeOpen: @Sendable (String) -> Void = { _ in }
+    /// Called after the lock was let go.
+    var afterUnlock: @Sendable () -> Void = {}
     /// Called where the process is asked for.
     var beforeProcessID: @Sendable () -> Void = {}
     /// Called before data is made durable.
@@ -33,24 +35,28 @@ final class InterceptedFiles: FileSystem {
   /// Changes what happens from now on.
   func change(_ body: (inout Hooks) -> Void) { hooks.withLock { body(&$0) } }
 
-  /// Does something once from now on: before the file with this number, from one on, is opened.
+  /// Does something once from now on: at the call with this number, from one on, before a file is opened or after the
+  /// lock was let go.
   ///
-  /// - Returns: How many files were opened.
-  func doBeforeOpening(_ place: Int, _ body: @escaping @Sendable () -> Void) -> Locked<Int> {
+  /// - Returns: How many such calls there were.
+  func doAtCall(_ place: Int, _ body: @escaping @Sendable () -> Void) -> Locked<Int> {
     let count = Locked(0)
     change {
-      $0.beforeOpen = { _ in
+      let act: @Sendable () -> Void = {
         let isTime = count.withLock { count in
           count += 1
           return count == place
         }
         if isTime { body() }
       }
+      $0.beforeOpen = { _ in act() }
+      $0.afterUnlock = act
     }
     return count
   }
 
   fileprivate func beforeSync() throws(FileError) { try hooks.withLock(\.beforeSync)() }
+  fileprivate func afterUnlock() { hooks.withLock(\.afterUnlock)() }
   fileprivate func afterStore() { hooks.withLock(\.afterStore)() }
 
   func info(_ path: String) throws(FileError) -> FileInfo? {
@@ -130,6 +136,9 @@ private final class InterceptedLock: LockFile {
   }
 
   func tryLock() throws(FileError) -> Bool { try file.tryLock() }
-  func unlock() { file.unlock() }
+  func unlock() {
+    file.unlock()
+    files.afterUnlock()
+  }
   func load(_ word: Int) -> UInt64 { file.load(word) }
 }

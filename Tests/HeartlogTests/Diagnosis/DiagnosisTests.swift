@@ -182,7 +182,7 @@ struct DiagnosisTests {
       try patient.put(Patient().bytes(of: key), in: key)
     },
     Plant(.damagedTrust) { try $0.put([1], in: "\(Patient.path)/keys/trusted") },
-    Plant(.damagedSubscription) { try $0.put([1], in: "\(Patient.path)/libraries") },
+    Plant(.partialStore) { try $0.put([1], in: "\(Patient.path)/libraries") },
     Plant(.suspectSegment) {
       try $0.test.files.rename($0.segment, to: "\($0.stream)/0000000000000001.suspect")
     },

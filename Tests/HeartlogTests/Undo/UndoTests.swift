@@ -182,8 +182,10 @@ struct UndoTests {
     let erasing = try #require(
       try whole.streamRun(of: head.replica, after: before.commit.rawValue, upTo: head.commit))
     _ = try less.receive(run)
-    // Nobody could tell what was there before while it is not known why the event is withheld.
-    expectError(.invalid) { try less.undo(.since(.event(event(whole, 2)))) }
+    // Nor while it is not known yet why the event is withheld.
+    expectError(.notFound) { try less.undo(.events([event(whole, 3)])) }
+    let early = try less.undo(.since(.event(event(whole, 2))), isDryRun: true)
+    #expect(early.unreadable == [event(whole, 3)])
     _ = try less.receive(erasing)
     #expect(try less.take(try #require(head.checkpoint), at: 0) == .proven)
     try less.applyErasures()

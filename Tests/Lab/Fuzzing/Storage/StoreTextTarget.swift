@@ -18,7 +18,7 @@ enum TextBytes {
 
 extension FuzzTarget {
   private enum TextFile: UInt8, CaseIterable {
-    case store, ended, libraries, branched, trusted, device, checkpoint, erased
+    case store, ended, branched, trusted, device, checkpoint, erased
   }
 
   private static let directory = "/s"
@@ -35,7 +35,7 @@ extension FuzzTarget {
     words: [
       "heartlog 1\n", "replica ", "name ", "machine ", "inode ", "birth ", "vault ", " established",
       " provisional",
-      "former ", "ended ", "subscribed ", "partial ", "branched ", "trusted ", "seed ", "public ", "key ",
+      "former ", "ended ", "branched ", "trusted ", "seed ", "public ", "key ",
       " * ", " ! ",
     ],
     seeds: { _ in
@@ -68,7 +68,6 @@ extension FuzzTarget {
             """.utf8)
         ),
         (.ended, Array("heartlog 1\nended 12\n".utf8)),
-        (.libraries, Array("heartlog 1\nsubscribed cities,papers\npartial \(id) 1 ! 7 papers 9 *\n".utf8)),
         (.branched, Array("heartlog 1\nbranched 7 \(id)\nbranched 9 \(id)\n".utf8)),
         (.trusted, Array("heartlog 1\ntrusted \(digits)\n".utf8)),
         (.device, Array("heartlog 1\nseed \(digits)\npublic \(KnownKeys.owner.publicKey)\n".utf8)),
@@ -92,7 +91,7 @@ extension FuzzTarget {
       text += [UInt8](repeating: 0, count: 8)
       text.set(checksum, at: text.count - 8)
       try checkErased(text)
-    case .ended, .libraries, .branched, .trusted, .device: try checkLines(file, TextBytes.sealed(text))
+    case .ended, .branched, .trusted, .device: try checkLines(file, TextBytes.sealed(text))
     }
   }
 
@@ -132,12 +131,6 @@ extension FuzzTarget {
     case .ended:
       guard let end = try? StreamEnd.read(of: replica, in: try files("\(stream)/ended", text)) else { return }
       try state(end.encoded() == text, "the end of a stream has two forms")
-    case .libraries:
-      let store = try files("libraries", text)
-      guard let subscription = try? Subscription.read(store) else { return }
-      try subscription.write(in: store, storage)
-      try state(
-        try Subscription.read(store) == subscription, "a subscription is another one when it is read again")
     case .branched:
       let store = try files("\(stream)/branched", text)
       guard let list = try? BranchList.read(of: replica, in: store) else { return }

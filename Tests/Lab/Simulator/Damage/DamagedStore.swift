@@ -186,9 +186,7 @@ final class DamagedStore {
     do throws(HeartlogError) {
       let verified = try FavoritesStore.verify(at: Self.path, on: files, progress: nil)
       answers.note(verified.streams.compactMap(\.finding))
-      if verified.subscriptionProblem != nil || verified.snapshots.contains(where: { $0.problem != nil }) {
-        answers.isNamed = true
-      }
+      if verified.snapshots.contains(where: { $0.problem != nil }) { answers.isNamed = true }
     } catch {
       answers.isNamed = true
     }

@@ -42,9 +42,7 @@ struct Ledger {
   }
 
   /// Compares a commit with what is known of it.
-  ///
-  /// - Parameter mayWithhold: Whether a device may be without the content of events that nobody erased.
-  mutating func check(_ commit: Commit, mayWithhold: Bool) throws(Violation) {
+  mutating func check(_ commit: Commit) throws(Violation) {
     if let origin = commit.origin, refused.contains(origin) {
       throw Violation("the write \(origin) is there, and was refused")
     }
@@ -59,8 +57,8 @@ struct Ledger {
     else { throw Violation("commit \(commit.number) of \(commit.replica) has changed") }
     for (index, (before, now)) in zip(known.records, commit.records).enumerated() where before != now {
       switch (before, now) {
-      case (.event(let event), .withheld) where mayWithhold || erased.contains(event.item): continue
-      case (.withheld, .event(let event)) where mayWithhold || erased.contains(event.item):
+      case (.event(let event), .withheld) where erased.contains(event.item): continue
+      case (.withheld, .event(let event)) where erased.contains(event.item):
         // Seen first on a device that is without it.
         commits[commit.replica]?[commit.number] = commit
       default:

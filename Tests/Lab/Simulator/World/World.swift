@@ -38,7 +38,6 @@ final class World {
     var rots: Bool
     var damagesNetwork: Bool
     var changesClocks: Bool
-    var subscribes: Bool
 
     init(_ random: inout RandomSource) {
       devices = random.number(1...3)
@@ -51,7 +50,6 @@ final class World {
       rots = random.chance(15)
       damagesNetwork = random.chance(40)
       changesClocks = random.chance(50)
-      subscribes = random.chance(15)
     }
   }
 
@@ -165,12 +163,7 @@ final class World {
     case 58..<62: run("refresh", device, app) { try store.refresh() }
     case 62..<64: erase(device, app, store)
     case 64..<66:
-      if profile.subscribes {
-        let names: Set<String>? = random.chance(60) ? [Self.libraries[random.number(0...1)]] : nil
-        run("subscribe to \(names ?? ["all"])", device, app) { try store.subscribe(to: names) }
-      } else {
-        run("compact", device, app) { _ = try store.compact() }
-      }
+      run("compact", device, app) { _ = try store.compact() }
     case 66..<72: try close(device, app, store)
     case 72..<82: dialogue(device, app, store)
     case 82..<88: folder(device, app, store)
@@ -283,7 +276,7 @@ final class World {
       },
       then: { [self] in
         guard let written else { return }
-        try ledger.check(written, mayWithhold: profile.subscribes)
+        try ledger.check(written)
         ledger.note(heads, before: written)
         raise(&device.written, written.replica, written.number)
         raise(&app.written, written.replica, written.number)
@@ -418,7 +411,7 @@ final class World {
     let forged = StreamRun(
       replica: sound.replica, name: sound.name, firstCommit: sound.firstCommit,
       commitCount: sound.commitCount,
-      body: sound.body, root: store.digest, proof: sound.proof, libraries: sound.libraries)
+      body: sound.body, root: store.digest, proof: sound.proof)
     run("take a forged run of \(head.replica)", device, app) { [self] in
       guard case .appended = try store.receive(forged) else { return }
       endings.append { throw Violation("a run of \(head.replica) with another root was taken") }
@@ -615,7 +608,7 @@ final class World {
       }
       heads[commit.replica] = commit.number
       sequences[commit.replica] = commit.nextSequence
-      try ledger.check(commit, mayWithhold: profile.subscribes)
+      try ledger.check(commit)
       if let origin = commit.origin, origins.updateValue(commit.number, forKey: origin) != nil {
         throw Violation("the write \(origin) is more than one commit")
       }
@@ -720,7 +713,6 @@ final class World {
           store = try device.open(in: app)
         }
         app.store = store
-        if profile.subscribes { try store.subscribe(to: nil) }
         stores.append((device, store))
       } catch { throw Violation("at the end, device \(device.index) does not open: \(error)") }
       try checkLog(device, stores[stores.count - 1].1)
