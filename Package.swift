@@ -125,10 +125,13 @@ let package = Package(
 
     // The lab: what looks for promises that are not kept. No products.
     .target(
+      name: "HeartlogCrashModel", dependencies: ["HeartlogFiles"], path: "Tests/Lab/CrashModel",
+      swiftSettings: settings),
+    .target(
       name: "HeartlogSimulator",
       dependencies: [
-        "HeartlogFiles", "HeartlogEvents", "HeartlogStorage", "Heartlog", "HeartlogShipping",
-        "HeartlogTesting",
+        "HeartlogFiles", "HeartlogCrashModel", "HeartlogEvents", "HeartlogStorage", "Heartlog",
+        "HeartlogShipping", "HeartlogTesting",
       ],
       path: "Tests/Lab/Simulator", swiftSettings: settings),
     .executableTarget(
@@ -147,7 +150,9 @@ let package = Package(
       name: "HeartlogFuzz", dependencies: ["CLibFuzzer", "HeartlogFuzzing"], path: "Tests/Lab/Fuzz",
       swiftSettings: settings),
 
-    .testTarget(name: "HeartlogFilesTests", dependencies: ["HeartlogFiles"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogFilesTests", dependencies: ["HeartlogFiles", "HeartlogCrashModel"],
+      swiftSettings: settings),
     .testTarget(
       name: "HeartlogTracingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
@@ -156,10 +161,12 @@ let package = Package(
     .testTarget(
       name: "HeartlogEncryptionTests", dependencies: ["HeartlogEncryption"], swiftSettings: settings),
     .testTarget(
-      name: "HeartlogStorageTests", dependencies: ["HeartlogStorage"], swiftSettings: settings),
+      name: "HeartlogStorageTests", dependencies: ["HeartlogStorage", "HeartlogCrashModel"],
+      swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
     .testTarget(
-      name: "HeartlogTests", dependencies: ["Heartlog", "HeartlogTesting"], swiftSettings: settings),
+      name: "HeartlogTests", dependencies: ["Heartlog", "HeartlogTesting", "HeartlogCrashModel"],
+      swiftSettings: settings),
     .testTarget(
       name: "HeartlogTestingTests", dependencies: ["HeartlogTesting"], swiftSettings: settings),
     // One for each app, and what these share.
@@ -191,15 +198,17 @@ let package = Package(
     libraryTests("InterchangeTests"),
     .testTarget(
       name: "HeartlogShippingTests",
-      dependencies: ["HeartlogShipping", "HeartlogProofs", "HeartlogStorage", "HeartlogTesting"],
+      dependencies: [
+        "HeartlogShipping", "HeartlogProofs", "HeartlogStorage", "HeartlogTesting", "HeartlogCrashModel",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogHubTests",
       dependencies: ["HeartlogHub", "HeartlogHubServer", "HeartlogTesting", "HeartlogHTTPCommand"],
       swiftSettings: settings),
     .testTarget(
-      name: "HeartlogHubServerTests", dependencies: ["HeartlogHubServer", "HeartlogTesting"],
-      swiftSettings: settings),
+      name: "HeartlogHubServerTests",
+      dependencies: ["HeartlogHubServer", "HeartlogTesting", "HeartlogCrashModel"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
     .testTarget(name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing"], swiftSettings: settings),

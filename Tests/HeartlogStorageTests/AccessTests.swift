@@ -5,6 +5,7 @@
 #elseif canImport(Musl)
   import Musl
 #endif
+import HeartlogCrashModel
 import HeartlogEvents
 import HeartlogFiles
 import Testing

@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import HeartlogEvents
 import HeartlogFiles
 import Testing

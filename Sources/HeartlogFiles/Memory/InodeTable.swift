@@ -1,9 +1,9 @@
 /// Values by inode. Inodes are small numbers that are not used again, so a value is found without hashing: every word that is read from a
 /// lock page is looked up here.
-struct InodeTable<Value: Sendable>: Sendable {
+package struct InodeTable<Value: Sendable>: Sendable {
   private var values: [Value?] = []
 
-  subscript(inode: UInt64) -> Value? {
+  package subscript(inode: UInt64) -> Value? {
     get { inode < UInt64(values.count) ? values[Int(inode)] : nil }
     _modify {
       makeRoom(for: inode)
@@ -12,7 +12,7 @@ struct InodeTable<Value: Sendable>: Sendable {
   }
 
   /// The values of all inodes that have one.
-  var present: some Sequence<Value> { values.lazy.compactMap { $0 } }
+  package var present: some Sequence<Value> { values.lazy.compactMap { $0 } }
 
   private mutating func makeRoom(for inode: UInt64) {
     while UInt64(values.count) <= inode { values.append(nil) }

@@ -1,10 +1,10 @@
 /// A file system in memory that behaves like the operating system's: inodes, open files that outlive their
 /// names, and one lock per file, held by one open. It records the operations (`trace`), can inject failures,
-/// and can enumerate the contents that a disk might have after a crash (`crashStates`).
+/// and keeps a journal, from which the contents follow that a disk might have after a crash.
 ///
 /// Paths are relative to its own root, with or without a leading slash. Safe to use from several threads.
 package final class MemoryFileSystem: FileSystem {
-  let state: Locked<MemoryState>
+  package let state: Locked<MemoryState>
 
   /// Creates a file system that is empty except for the directories above `root`.
   ///
@@ -16,7 +16,7 @@ package final class MemoryFileSystem: FileSystem {
     self.init(MemoryState(root: root, recording: recording))
   }
 
-  init(_ initial: MemoryState) {
+  package init(_ initial: MemoryState) {
     state = Locked(initial)
   }
 

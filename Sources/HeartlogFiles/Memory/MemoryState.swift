@@ -7,10 +7,10 @@
 #endif
 
 /// The state of a memory file system, guarded by its mutex.
-struct MemoryState: Sendable {
-  var volume = Volume()
+package struct MemoryState: Sendable {
+  package var volume = Volume()
   /// Nil if nothing is recorded.
-  var journal: Journal?
+  package var journal: Journal?
   var trace: [TraceOperation] = []
   /// Whether operations are added to `trace`, if there is a journal.
   var keepsTrace = true
@@ -49,7 +49,7 @@ struct MemoryState: Sendable {
     if recording { journal = Journal(base: volume) }
   }
 
-  mutating func closeEverything() {
+  package mutating func closeEverything() {
     openCounts = [:]
     lockHolders = [:]
     watches = [:]
@@ -165,7 +165,7 @@ struct MemoryState: Sendable {
     journal?.entries.append(entry)
   }
 
-  var lockPages: [UInt64: [UInt8]] {
+  package var lockPages: [UInt64: [UInt8]] {
     var pages: [UInt64: [UInt8]] = [:]
     for inode in volume.lockFiles { pages[inode] = volume.files[inode] }
     return pages

@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
 import HeartlogShipping

@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Glibc
 import Heartlog
 import HeartlogFiles

@@ -1,6 +1,6 @@
 /// The changes to a memory file system since a moment at which everything was on disk.
-struct Journal: Sendable {
-  enum Change: Sendable {
+package struct Journal: Sendable {
+  package enum Change: Sendable {
     case createFile(UInt64, Volume.Location)
     case createDirectory(UInt64, Volume.Location)
     case rename(Volume.Location, to: Volume.Location)
@@ -15,12 +15,14 @@ struct Journal: Sendable {
     case replace(UInt64, bytes: [UInt8])
   }
 
-  struct Entry: Sendable {
-    var change: Change
+  package struct Entry: Sendable {
+    package var change: Change
     /// The contents of the lock files just before the change. Their words change without an entry.
-    var lockPages: [UInt64: [UInt8]]
+    package var lockPages: [UInt64: [UInt8]]
   }
 
-  var base: Volume
-  var entries: [Entry] = []
+  package var base: Volume
+  package var entries: [Entry] = []
+
+  package init(base: Volume) { self.base = base }
 }

@@ -1,3 +1,5 @@
+import HeartlogFiles
+
 /// The possible contents of one file on disk: what is certain since its last sync, and the sectors and sizes
 /// written since, any of which may be present.
 struct UnsyncedFile: Sendable {

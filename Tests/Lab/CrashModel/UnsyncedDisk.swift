@@ -1,3 +1,5 @@
+import HeartlogFiles
+
 /// Everything that a disk may contain at one moment of a journal, as independent choices.
 struct UnsyncedDisk: Sendable {
   /// One open choice. Its answers are numbered: the first is the oldest state, the last is what programs saw.

@@ -1,3 +1,5 @@
+import HeartlogFiles
+
 /// The contents that a disk may have after a power failure.
 ///
 /// The model, exactly. A *sector* is `sectorBytes` of a file at a multiple of that offset.

@@ -1,3 +1,5 @@
+import HeartlogFiles
+
 /// The possible contents of the directories on disk: what is certain, and the operations that may each be
 /// lost.
 struct UnsyncedNames: Sendable {
