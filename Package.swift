@@ -26,7 +26,7 @@ let package = Package(
     .library(name: "HeartlogInterchange", targets: ["HeartlogInterchange"]),
     .library(name: "HeartlogShipping", targets: ["HeartlogShipping"]),
     .library(name: "HeartlogHub", targets: ["HeartlogHub"]),
-    .library(name: "HeartlogProofs", targets: ["HeartlogProofs"]),
+    .library(name: "HeartlogFormat", targets: ["HeartlogFormat"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
     .executable(name: "heartlog-http", targets: ["HeartlogHTTPCommand"]),
@@ -56,25 +56,20 @@ let package = Package(
     .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
     .target(name: "HeartlogTracing", swiftSettings: settings),
     .target(
-      name: "HeartlogEvents", dependencies: [linux("CLZ4"), linux("CXXHash"), linux("CCrypto")],
+      name: "HeartlogFormat", dependencies: [linux("CLZ4"), linux("CXXHash"), linux("CCrypto")],
       swiftSettings: settings,
       // The standard library's rounding calls the C library's, which Glibc keeps apart.
       linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
     .target(
-      name: "HeartlogProofs", dependencies: ["HeartlogEvents", linux("CCrypto")], swiftSettings: settings),
-    .target(
-      name: "HeartlogEncryption", dependencies: ["HeartlogEvents", "HeartlogProofs", linux("CCrypto")],
-      swiftSettings: settings),
-    .target(
       name: "HeartlogStorage",
-      dependencies: ["HeartlogFiles", "HeartlogTracing", "HeartlogEvents", "HeartlogProofs"],
+      dependencies: ["HeartlogFiles", "HeartlogTracing", "HeartlogFormat"],
       swiftSettings: settings),
     .target(
-      name: "HeartlogState", dependencies: ["CHeartlogPlatform", "HeartlogEvents"], swiftSettings: settings),
+      name: "HeartlogState", dependencies: ["CHeartlogPlatform", "HeartlogFormat"], swiftSettings: settings),
     .target(
       name: "Heartlog",
       dependencies: [
-        "HeartlogFiles", "HeartlogTracing", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage",
+        "HeartlogFiles", "HeartlogTracing", "HeartlogFormat", "HeartlogStorage",
         "HeartlogState",
       ],
       swiftSettings: settings),
@@ -86,15 +81,13 @@ let package = Package(
     .target(
       name: "HeartlogShipping",
       dependencies: [
-        "CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogProofs", "HeartlogEncryption",
-        "Heartlog",
+        "CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogFormat", "Heartlog",
       ],
       swiftSettings: settings),
     .target(
       name: "HeartlogHub",
       dependencies: [
-        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "HeartlogEncryption",
-        "Heartlog",
+        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog",
         "HeartlogShipping",
       ],
       swiftSettings: settings),
@@ -104,7 +97,7 @@ let package = Package(
       name: "HeartlogHubServer",
       dependencies: [
         "CMicrohttpd", "CPostgreSQL", linux("CXXHash"), "CHeartlogPlatform", "HeartlogFiles",
-        "HeartlogProofs", "Heartlog",
+        "HeartlogFormat", "Heartlog",
         "HeartlogShipping", "HeartlogHub",
       ],
       swiftSettings: settings),
@@ -113,7 +106,7 @@ let package = Package(
     .target(
       name: "HeartlogCLI",
       dependencies: [
-        "CHeartlogPlatform", "HeartlogFiles", "HeartlogProofs", "Heartlog", "HeartlogLibraries",
+        "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog", "HeartlogLibraries",
         "HeartlogInterchange", "HeartlogShipping", "HeartlogHub",
       ],
       swiftSettings: settings),
@@ -130,7 +123,7 @@ let package = Package(
     .target(
       name: "HeartlogSimulator",
       dependencies: [
-        "HeartlogFiles", "HeartlogCrashModel", "HeartlogEvents", "HeartlogStorage", "Heartlog",
+        "HeartlogFiles", "HeartlogCrashModel", "HeartlogFormat", "HeartlogStorage", "Heartlog",
         "HeartlogShipping", "HeartlogTesting",
       ],
       path: "Tests/Lab/Simulator", swiftSettings: settings),
@@ -142,7 +135,7 @@ let package = Package(
     .target(
       name: "HeartlogFuzzing",
       dependencies: [
-        "HeartlogFiles", "HeartlogEvents", "HeartlogProofs", "HeartlogStorage", "HeartlogState", "Heartlog",
+        "HeartlogFiles", "HeartlogFormat", "HeartlogStorage", "HeartlogState", "Heartlog",
         "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
       ],
       path: "Tests/Lab/Fuzzing", swiftSettings: settings),
@@ -156,10 +149,7 @@ let package = Package(
     .testTarget(
       name: "HeartlogTracingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
       swiftSettings: settings),
-    .testTarget(name: "HeartlogEventsTests", dependencies: ["HeartlogEvents"], swiftSettings: settings),
-    .testTarget(name: "HeartlogProofsTests", dependencies: ["HeartlogProofs"], swiftSettings: settings),
-    .testTarget(
-      name: "HeartlogEncryptionTests", dependencies: ["HeartlogEncryption"], swiftSettings: settings),
+    .testTarget(name: "HeartlogFormatTests", dependencies: ["HeartlogFormat"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogStorageTests", dependencies: ["HeartlogStorage", "HeartlogCrashModel"],
       swiftSettings: settings),
@@ -184,14 +174,14 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "HeartlogProofs", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
+        "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
       ],
       swiftSettings: settings),
     // Links to the same sources, as an app compiles them whose default isolation is the main actor.
     .testTarget(
       name: "DocumentationOnMainActorTests",
       dependencies: [
-        "HeartlogProofs", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
+        "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
       ],
       swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
@@ -199,7 +189,7 @@ let package = Package(
     .testTarget(
       name: "HeartlogShippingTests",
       dependencies: [
-        "HeartlogShipping", "HeartlogProofs", "HeartlogStorage", "HeartlogTesting", "HeartlogCrashModel",
+        "HeartlogShipping", "HeartlogFormat", "HeartlogStorage", "HeartlogTesting", "HeartlogCrashModel",
       ],
       swiftSettings: settings),
     .testTarget(
@@ -245,8 +235,8 @@ let package = Package(
     .testTarget(
       name: "AppleBranchesTests",
       dependencies: [
-        "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogTracing", "HeartlogEvents",
-        "HeartlogProofs", "HeartlogEncryption", "Heartlog",
+        "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogTracing", "HeartlogFormat",
+        "Heartlog",
       ],
       swiftSettings: settings),
   ]

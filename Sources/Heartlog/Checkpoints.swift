@@ -1,4 +1,4 @@
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 
 /// What signatures say about a device's stream.
@@ -21,7 +21,7 @@ extension FavoritesStore {
   ///   `write { }`.
   public func makeCheckpoint() throws(HeartlogError) -> SignedCheckpoint? {
     try refuseInsideWrite("makeCheckpoint")
-    return try heartlogErrors { try log.makeCheckpoint() }
+    return try log.makeCheckpoint()
   }
 
   /// What signatures say about each stream that is signed, by replica. Cosignatures are verified; the checkpoints were when they were
@@ -68,7 +68,7 @@ extension FavoritesStore {
         "the key of replica \(replica) has the fingerprint \(signed.key.fingerprint), not \(fingerprint): "
           + "what this store has was not signed by that device")
     }
-    try heartlogErrors { try log.trust(signed.key) }
+    try log.trust(signed.key)
     return signed.key.fingerprint
   }
 
@@ -77,7 +77,7 @@ extension FavoritesStore {
   ///
   /// - Throws: `inputOutput`.
   public func evidence() throws(HeartlogError) -> [(file: String, proof: ForkProof?)] {
-    try heartlogErrors { try log.evidence() }
+    try log.evidence()
   }
 
   /// The vault that the store belongs to, and whether another store is a member, too; nil if it has none.

@@ -72,7 +72,7 @@ extension FavoritesStore {
 
   /// The replicas of which this store had commits that it has lost, sorted. They may be no devices any more.
   package func lostReplicas() throws(HeartlogError) -> [ReplicaID] {
-    try heartlogErrors { try log.lostReplicas() }
+    try log.lostReplicas()
   }
 
   /// Like `retire`, but returns the commit; nil if the replica was already marked.

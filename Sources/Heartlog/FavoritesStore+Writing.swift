@@ -98,7 +98,7 @@ extension FavoritesStore {
     var outcome: WriteResult?
     try heartlogErrors {
       // Uses the log's own `throws`: converting a closure with a different `throws` would allocate memory.
-      _ = try log.write(options.durability.ofLog) { () throws in
+      _ = try log.write(options.durability) { () throws in
         let wallTime = try wallTime(nil)
         let (event, result) = try draft(
           operation, on: id, in: library, over: log.queuedCommits, WriteOverlay(), wallTime: wallTime)
@@ -126,7 +126,7 @@ extension FavoritesStore {
     var outcome: Result<R, any Error>?
     var local = LocalChanges()
     do {
-      let pending = try log.stage((durability ?? options.durability).ofLog) {
+      let pending = try log.stage(durability ?? options.durability) {
         let transaction = WriteTransaction(self, over: log.queuedCommits, wallTime: try wallTime(time))
         defer { transaction.close() }
         let result = WriteTransaction.$current.withValue(transaction) {
@@ -142,8 +142,8 @@ extension FavoritesStore {
       guard let outcome else { preconditionFailure("the log calls the draft once") }
       local.durability = durability
       return (try outcome.get(), pending, local)
-    } catch let error as StorageError {
-      throw HeartlogError(error)
+    } catch let error as HeartlogError {
+      throw error
     }
   }
 
@@ -151,7 +151,7 @@ extension FavoritesStore {
     _ staged: (result: R, pending: CommitLog.PendingCommit?, local: LocalChanges)
   ) throws(HeartlogError) -> (result: R, commit: Commit?) {
     let commit = try staged.pending.map { pending throws(HeartlogError) in
-      try heartlogErrors { try log.finish(pending) }
+      try log.finish(pending)
     }
     try localStore.write(staged.local)
     return (staged.result, commit)

@@ -82,11 +82,11 @@ public final class FavoritesStore: Sendable {
     self.fileSystem = fileSystem
     snapshots = SnapshotKeeper(at: path, on: fileSystem, options: options)
     do {
-      (projection, log) = try options.trace.span(.open) { [snapshots] () throws(StorageError) in
+      (projection, log) = try options.trace.span(.open) { [snapshots] () throws(HeartlogError) in
         try Self.openLog(at: path, on: fileSystem, options: options, snapshots, progress: progress)
       }
     } catch {
-      throw HeartlogError(error)
+      throw error
     }
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)
@@ -105,10 +105,10 @@ public final class FavoritesStore: Sendable {
   private static func openLog(
     at path: String, on fileSystem: any FileSystem, options: StoreOptions, _ snapshots: SnapshotKeeper,
     progress: LogProgress?
-  ) throws(StorageError) -> (Projection, CommitLog) {
+  ) throws(HeartlogError) -> (Projection, CommitLog) {
     let storage = options.storage
     var claims: [SnapshotClaim] = []
-    func open(from found: SnapshotKeeper.Found?) throws(StorageError) -> (Projection, CommitLog) {
+    func open(from found: SnapshotKeeper.Found?) throws(HeartlogError) -> (Projection, CommitLog) {
       let projection = Projection(snapshots, from: found)
       let log = try CommitLog(
         at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
@@ -116,7 +116,7 @@ public final class FavoritesStore: Sendable {
       if found == nil {
         projection.noteErased(generation: log.erasedGeneration)
       } else if found?.state.erasedGeneration != log.erasedGeneration {
-        throw StorageError(.otherLog, SnapshotKeeper.erasedSince)
+        throw HeartlogError(.otherLog, SnapshotKeeper.erasedSince)
       }
       projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
       if let found { snapshots.note(log.movedPositions, of: found) }
@@ -126,7 +126,7 @@ public final class FavoritesStore: Sendable {
       claims.append(found.claim)
       do { return try open(from: found) } catch {
         try snapshots.passOver(found, because: error)
-        if error.code == .otherLog { claims.removeLast() }
+        if error.mismatch == .otherLog { claims.removeLast() }
       }
     }
     do {
@@ -191,7 +191,7 @@ public final class FavoritesStore: Sendable {
     try refuseInsideWrite("refresh")
     projection.hub.wake()
     localStore.hub.wake()
-    try heartlogErrors { try log.refresh() }
+    try log.refresh()
     try localStore.refresh()
   }
 
@@ -202,7 +202,7 @@ public final class FavoritesStore: Sendable {
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
     try flushCoalesced()
-    try heartlogErrors { try log.flush() }
+    try log.flush()
     try localStore.flush()
   }
 
@@ -225,7 +225,7 @@ public final class FavoritesStore: Sendable {
       projection.hub.rest()
       snapshots.rest()
     }
-    try heartlogErrors { try log.restNow() }
+    try log.restNow()
     try localStore.rest()
   }
 
@@ -253,7 +253,7 @@ public final class FavoritesStore: Sendable {
   @discardableResult
   public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
     try refuseInsideWrite("seal")
-    let report = SealReport(try heartlogErrors { try log.seal(progress: progress) })
+    let report = try log.seal(progress: progress)
     // Without a new snapshot, the next open would compare the old one with the newly sealed log commit by commit.
     if report.sealedFiles > 0, projection.hasSnapshot { snapshots.makeIfPossible(anew: true) }
     return report
@@ -262,7 +262,7 @@ public final class FavoritesStore: Sendable {
   /// The damage that was found, and what recovery did about it. The part of the log before the snapshot that the store was opened from is
   /// not checked: see `verify(progress:)`.
   public var findings: [Finding] {
-    log.findings.map(Finding.init).union(snapshots.findings)
+    log.findings.union(snapshots.findings)
   }
 
   /// Why the last attempt to seal in the background failed; nil if it succeeded. A failure costs only disk space.
@@ -302,43 +302,6 @@ public final class FavoritesStore: Sendable {
 
 /// Reports progress: the bytes done so far, and the total.
 public typealias LogProgress = (_ doneBytes: UInt64, _ totalBytes: UInt64) -> Void
-
-/// When a commit is acknowledged.
-public enum Durability: Sendable {
-  /// After fdatasync.
-  case durable
-  /// After the write. It is flushed within 100 ms, and when the store is closed.
-  case buffered
-
-  var ofLog: HeartlogStorage.Durability {
-    switch self {
-    case .durable: .durable
-    case .buffered: .buffered
-    }
-  }
-}
-
-/// The result of ``FavoritesStore/seal(progress:)``.
-public struct SealReport: Sendable {
-  /// The number of files that were replaced.
-  public let replacedFiles: Int
-  /// The number of sealed files that were written.
-  public let sealedFiles: Int
-  /// The number of events in the sealed files.
-  public let events: UInt64
-  /// The size of the replaced files, in bytes.
-  public let bytesBefore: UInt64
-  /// The size of the sealed files, in bytes.
-  public let bytesAfter: UInt64
-
-  init(_ report: HeartlogStorage.SealReport) {
-    replacedFiles = report.replacedFiles
-    sealedFiles = report.sealedFiles
-    events = report.events
-    bytesBefore = report.bytesBefore
-    bytesAfter = report.bytesAfter
-  }
-}
 
 extension URL {
   /// The path of a file URL.

@@ -14,7 +14,7 @@ public final class LogReader {
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: `notAStore`, `newerFormat`, `inputOutput`.
   public convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
-    let log = try heartlogErrors { try MergedLog(at: path, on: POSIXFileSystem(), progress: progress) }
+    let log = try MergedLog(at: path, on: POSIXFileSystem(), progress: progress)
     self.init(log)
   }
 
@@ -23,12 +23,12 @@ public final class LogReader {
   ///
   /// - Throws: `inputOutput` if a file cannot be read. Damage does not throw: see `findings`.
   public func next() throws(HeartlogError) -> Commit? {
-    try heartlogErrors { try log.next() }
+    try log.next()
   }
 
   /// Returns as many commits of one device as are available and adjacent in the total order; nil if there is none yet.
   func nextRun() throws(HeartlogError) -> MergedLog.Run? {
-    try heartlogErrors { try log.nextRun() }
+    try log.nextRun()
   }
 
   /// Visits the commits that are currently there, in the total order. Commits that are not visited are not assembled.
@@ -80,11 +80,11 @@ public final class LogReader {
 
   /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
   package func position(of moment: LogMoment) throws(HeartlogError) -> CommitPosition? {
-    try heartlogErrors { try log.position(of: moment.inStorage) }
+    try log.position(of: moment.inStorage)
   }
 
   /// The damage found so far.
-  public var findings: [Finding] { log.findings.damage.map(Finding.init) }
+  public var findings: [Finding] { log.findings.damage }
 }
 
 extension Commit {

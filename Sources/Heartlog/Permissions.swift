@@ -8,7 +8,7 @@ extension FavoritesStore {
   /// - Returns: whether they can; false also if there is no store, or if it belongs to another user.
   /// - Throws: `inputOutput` if the permissions cannot be read.
   public static func isOpenToOthers(at path: String) throws(HeartlogError) -> Bool {
-    try heartlogErrors { try CommitLog.isOpenToOthers(at: path, on: POSIXFileSystem()) }
+    try CommitLog.isOpenToOthers(at: path, on: POSIXFileSystem())
   }
 
   /// Whether other users of this machine could read the store, or hold its lock, until this object first wrote to it. That write removed

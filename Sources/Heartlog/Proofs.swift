@@ -1,4 +1,4 @@
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 
 /// A place in the history of one stream.

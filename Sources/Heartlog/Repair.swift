@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import HeartlogStorage
 
@@ -38,18 +38,17 @@ extension FavoritesStore {
     var failure: HeartlogError?
     do throws(HeartlogError) {
       return try heartlogErrors {
-        RepairReport(
-          try StoreRepair.run(
-            at: path, on: fileSystem, options: options.storage, name: name, isDryRun: isDryRun,
-            takesContent: fill != nil, progress: progress
-          ) {
-            do throws(HeartlogError) {
-              return try copyStreams(of: path, on: fileSystem, from: source, filling: fill)
-            } catch {
-              failure = error
-              throw error
-            }
-          })
+        try StoreRepair.run(
+          at: path, on: fileSystem, options: options.storage, name: name, isDryRun: isDryRun,
+          takesContent: fill != nil, progress: progress
+        ) {
+          do throws(HeartlogError) {
+            return try copyStreams(of: path, on: fileSystem, from: source, filling: fill)
+          } catch {
+            failure = error
+            throw error
+          }
+        }
       }
     } catch {
       throw failure ?? error
@@ -66,53 +65,12 @@ extension FavoritesStore {
     options.deviceKey = .none
     options.changeStorage = { $0.sealsInBackground = false }
     let copy = try inMemory(options: options)
-    let salvage = try heartlogErrors { try Salvage(of: path, on: fileSystem, to: copy.log) }
-    try heartlogErrors { try salvage.begin() }
+    let salvage = try Salvage(of: path, on: fileSystem, to: copy.log)
+    try salvage.begin()
     let reasons = try fill?(copy) ?? [:]
-    let streams = try heartlogErrors { try salvage.finish(branches: false) }
+    let streams = try salvage.finish(branches: false)
     try copy.close()
     return StreamCopies(
       at: copy.path, on: copy.fileSystem, from: source, streams, reasons: reasons)
-  }
-}
-
-/// What a repair did, or would do.
-public struct RepairReport: Sendable {
-  /// A file that is or was damaged.
-  public struct Entry: Sendable {
-    /// The path of the file.
-    public let file: String
-    /// What is wrong with it, as a phrase.
-    public let damage: String
-    /// What was or would be done about it, or why it was left alone, as a phrase.
-    public let outcome: String
-    /// Whether it is or would be repaired.
-    public let isMended: Bool
-    /// The path of the kept original; nil if nothing was replaced, there was no original, or this was a dry run.
-    public let keptAt: String?
-  }
-
-  /// Whether this was a dry run, which changes nothing.
-  public let isDryRun: Bool
-  /// In the order of repair; empty for an undamaged store.
-  public let entries: [Entry]
-  /// The replica that the store writes as now; nil if a dry run would draw a new identity.
-  public let replica: ReplicaID?
-  /// The display name of this replica.
-  public let name: String
-  /// The replica that the store wrote as before, if it changed and is known.
-  public let formerReplica: ReplicaID?
-
-  /// Whether all damage is or would be repaired.
-  public var isSound: Bool { entries.allSatisfy(\.isMended) }
-
-  init(_ report: HeartlogStorage.RepairReport) {
-    isDryRun = report.isDryRun
-    entries = report.entries.map {
-      Entry(file: $0.file, damage: $0.damage, outcome: $0.outcome, isMended: $0.isMended, keptAt: $0.keptAt)
-    }
-    replica = report.replica
-    name = report.name
-    formerReplica = report.formerReplica
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import HeartlogStorage
 
@@ -73,7 +73,7 @@ extension FavoritesStore {
   package static func vault(
     at path: String, on fileSystem: any FileSystem
   ) throws(HeartlogError) -> VaultMembership? {
-    try heartlogErrors { try Salvage.vault(at: path, on: fileSystem) }
+    try Salvage.vault(at: path, on: fileSystem)
   }
 
   /// Copies to this store, which is new, everything that can be read of another one.
@@ -82,11 +82,11 @@ extension FavoritesStore {
   package func salvage(
     _ path: String, on fileSystem: any FileSystem, filling fill: () throws(HeartlogError) -> Void
   ) throws(HeartlogError) -> SalvageReport {
-    let salvage = try heartlogErrors { try Salvage(of: path, on: fileSystem, to: log) }
-    try heartlogErrors { try salvage.begin() }
+    let salvage = try Salvage(of: path, on: fileSystem, to: log)
+    try salvage.begin()
     try fill()
-    let streams = try heartlogErrors { try salvage.finish(branches: true) }
-    try heartlogErrors { try salvage.settle() }
+    let streams = try salvage.finish(branches: true)
+    try salvage.settle()
     try applyErasures()
     return SalvageReport(
       replica: replica, events: read { $0.eventCount }, streams: streams.map(SalvageReport.Stream.init))

@@ -1,4 +1,4 @@
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 import HeartlogTracing
 

@@ -70,7 +70,7 @@ extension FavoritesStore {
       path: path, replica: own.replica, name: own.name, digest: state.digest, events: state.eventCount,
       eventsWithoutContent: state.eventsWithoutContent,
       commits: state.commitCount,
-      bytes: try heartlogErrors { try log.logBytes() },
+      bytes: try log.logBytes(),
       conflicts: state.conflicts.count, replicas: replicas,
       libraries: state.libraries.map { StoreStatus.Library(name: $0, counts: state.counts(of: $0)) })
   }

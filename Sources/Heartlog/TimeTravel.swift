@@ -70,7 +70,7 @@ extension FavoritesStore {
       guard let moment else {
         var state = FavoritesState()
         let outcome = try log.run { state.apply($0) }
-        return (state, outcome.findings.damage.map(Finding.init))
+        return (state, outcome.findings.damage)
       }
       guard let bound = try log.bound(of: moment.inStorage) else {
         if let absence = moment.absence { throw absence }
@@ -82,7 +82,7 @@ extension FavoritesStore {
       }
       if let start { snapshots.note(outcome.movedPositions, of: start) }
       if !outcome.reachedBound, let absence = moment.absence { throw absence }
-      return (state, outcome.findings.damage.map(Finding.init))
+      return (state, outcome.findings.damage)
     }
   }
 
@@ -96,9 +96,9 @@ extension FavoritesStore {
   }
 }
 
-extension [HeartlogStorage.Finding] {
+extension [Finding] {
   /// An unfinished batch at the tail was never acknowledged, and readers ignore it. It is not damage.
-  var damage: [HeartlogStorage.Finding] { filter { $0.verdict != .torn } }
+  var damage: [Finding] { filter { $0.verdict != .torn } }
 }
 
 extension Commit {

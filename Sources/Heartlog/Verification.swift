@@ -1,5 +1,5 @@
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 
 /// The result of verifying a store.
@@ -54,13 +54,17 @@ extension FavoritesStore {
     try heartlogErrors {
       let folder = SnapshotFolder(at: path, on: fileSystem)
       let snapshots = try folder.checked()
-      let streams = try Verification.run(
+      var streams = try Verification.run(
         at: path, on: fileSystem, snapshots: snapshots.compactMap { $0.content?.claim }, progress: progress)
       let trusted = try keys ?? CommitLog.trustedKeys(at: path, on: fileSystem)
+      for index in streams.indices {
+        guard let key = streams[index].checkpoint?.key, !streams[index].isOwn else { continue }
+        streams[index].isTrusted = trusted[streams[index].replica] == key.fingerprint
+      }
       // A snapshot cannot be compared with a damaged log.
       let isLogSound = streams.allSatisfy { $0.finding?.verdict ?? .torn == .torn }
       return StoreVerification(
-        streams: streams.map { StreamVerification($0, trusted: trusted) },
+        streams: streams,
         snapshots: try snapshots.map { snapshot in
           var problem = snapshot.problem
           var isOfUse = snapshot.isOfThisVersion
@@ -76,50 +80,6 @@ extension FavoritesStore {
             name: snapshot.file.name, events: snapshot.file.eventCount, problem: problem, isOfUse: isOfUse)
         })
     }
-  }
-}
-
-/// The result of verifying one stream.
-public struct StreamVerification: Sendable {
-  /// The replica that wrote the stream.
-  public let replica: ReplicaID
-  /// The display name of the replica, from the stream's last segment.
-  public let name: String
-  /// Whether this store writes to the stream.
-  public let isOwn: Bool
-  /// The number of undamaged commits.
-  public let commits: UInt64
-  /// The number of undamaged events.
-  public let events: UInt64
-  /// The number of events whose content is not here although no erasure that has arrived names them: a peer withheld it.
-  public let missingContents: UInt64
-  /// The number of segment files.
-  public let segments: Int
-  /// The size of its files in bytes, including preallocated zeros.
-  public let bytes: UInt64
-  /// The root of the stream's hash tree over its undamaged commits.
-  public let root: HeartlogDigest
-  /// The damage that ends the undamaged part; nil if there is none.
-  public let finding: Finding?
-  /// The checkpoint that the device signed and that the commits lead to; nil if there is none. Commits after it are unsigned.
-  public let checkpoint: SignedCheckpoint?
-  /// Whether a person has compared the key with the device; true for the own key.
-  public let isTrusted: Bool
-
-  init(_ stream: HeartlogStorage.StreamVerification, trusted: [ReplicaID: Digest]) {
-    checkpoint = stream.checkpoint
-    isTrusted =
-      stream.checkpoint.map { stream.isOwn || trusted[stream.replica] == $0.key.fingerprint } ?? false
-    replica = stream.replica
-    name = stream.name
-    isOwn = stream.isOwn
-    commits = stream.commits
-    events = stream.events
-    missingContents = stream.missingContents
-    segments = stream.segments
-    bytes = stream.bytes
-    root = stream.root
-    finding = stream.finding.map(Finding.init)
   }
 }
 

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogTracing
 
 /// The part of a store that shipping uses. Every method may be called from any thread.

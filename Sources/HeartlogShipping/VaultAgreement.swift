@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 /// The vault that two stores agree on when they meet. The rule is specified in "Vaults" in docs/shipping.md.
 package enum VaultAgreement: Hashable {

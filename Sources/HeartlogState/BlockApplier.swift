@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Writes the events of a block into a state, one after the other, from the columns.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A catalog with the favorite flags of a library: an app's list of everything, as one person sees it.
 public struct CatalogMerge<Element, Orphan> {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Maps the sequence number of an event to its commit, for one stream. Stores runs of commits with the same number of events.
 struct CommitNumbers: Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The writes of a library's registers that lost to concurrent writes and were not superseded since.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// An open conflict: a register with concurrent writes of different values. The last write in the total order is shown. A write that has
 /// seen all of them closes the conflict.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The position of an event in the `MergeOrder`.
 package struct EventPosition: Hashable, Sendable, Comparable {

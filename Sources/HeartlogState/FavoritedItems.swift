@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The items of a library that became favorites since its snapshot, in the order of the writes.
 struct FavoritedItems: Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Since when an item is a favorite, and by which write. Orders by date compare these: of two equal dates, the one that was written
 /// later is the newer one.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FavoritesState {
   /// Applies the commits of a block, as `apply` does one after the other, without creating any of them.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// What is different about an item in two states.
 public struct ItemDifference: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FavoritesState {
   /// Decides what an operation writes, given this state, the pending writes over it, and a draft over both.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// What begins with a prefix, for completion.
 extension FavoritesState {

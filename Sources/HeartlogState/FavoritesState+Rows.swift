@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FavoritesState {
   /// Applies commits from their rows, as `apply` of each does, without creating any of them.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FavoritesState {
   /// For each replica, its last commit before any gap, sorted by replica. A replica whose first commit is missing is left out.

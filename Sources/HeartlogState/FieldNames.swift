@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The names of fields, shared by all libraries. Each name has a slot, and a string that is created once.
 struct FieldNames: Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Reads the fields of an item by name, as a decoder asks for them, without creating a `Field`.
 ///

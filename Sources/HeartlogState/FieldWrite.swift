@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A field that an event writes. Its value is borrowed.
 struct FieldWrite {

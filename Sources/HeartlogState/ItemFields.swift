@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The fields of an item that hold a value, sorted by the bytes of their names.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Items of a library in order, found without creating an `ItemState` for each.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The location of an item's record. Valid in the same state, and in states made from it by applying more commits.
 package struct ItemLocation: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The state of one item: the values of its registers, without their stamps.
 ///

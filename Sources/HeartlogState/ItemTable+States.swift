@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 // Creates the state of an item from its records.
 extension ItemTable {

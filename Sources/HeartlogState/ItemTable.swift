@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The last-writer-wins registers of one library: a membership per item, and any number of fields.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// An operation on one item. What it writes depends on the state of the item: see `WritePlan`.
 ///

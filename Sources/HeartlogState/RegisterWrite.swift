@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A write, and the register that it wrote.
 package struct RegisterWrite: Hashable, Sendable {

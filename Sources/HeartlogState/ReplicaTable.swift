@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The replicas that a state has seen, and how much of each stream it has applied.
 struct ReplicaTable: Sendable {

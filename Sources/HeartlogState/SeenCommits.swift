@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The commits of other streams that the commits of one stream had seen. Each entry is stored with the commit that introduced it.
 struct SeenCommits: Sendable {

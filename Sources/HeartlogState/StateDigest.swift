@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FavoritesState {
   /// SHA-256 of everything visible in all libraries. Equal states have equal digests on any machine. Stamps and counts are not part of it.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Which write had seen which, as far as the commits of a state tell.
 package struct WriteOrder: Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The writes of commits that are not yet published: a thin overlay that a writer reads through, so
 /// that its second operation on an item sees its first.

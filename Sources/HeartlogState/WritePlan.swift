@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// What an operation writes, decided from the current item.
 package struct WritePlan: Hashable, Sendable {

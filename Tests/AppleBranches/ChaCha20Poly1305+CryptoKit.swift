@@ -1,1 +1,1 @@
-../../Sources/HeartlogEncryption/Primitives/ChaCha20Poly1305+CryptoKit.swift
+../../Sources/HeartlogFormat/Primitives/ChaCha20Poly1305+CryptoKit.swift

@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/Hashes/Digest.swift
+../../Sources/HeartlogFormat/Hashes/Digest.swift

@@ -1,1 +1,1 @@
-../../Sources/HeartlogProofs/Keys/Ed25519+CryptoKit.swift
+../../Sources/HeartlogFormat/Signing/Ed25519+CryptoKit.swift

@@ -1,1 +1,1 @@
-../../Sources/HeartlogEncryption/Primitives/HKDF+CryptoKit.swift
+../../Sources/HeartlogFormat/Primitives/HKDF+CryptoKit.swift

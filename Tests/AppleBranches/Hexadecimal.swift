@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/Bytes/Hexadecimal.swift
+../../Sources/HeartlogFormat/Bytes/Hexadecimal.swift

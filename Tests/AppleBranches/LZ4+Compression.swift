@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/Bytes/LZ4+Compression.swift
+../../Sources/HeartlogFormat/Bytes/LZ4+Compression.swift

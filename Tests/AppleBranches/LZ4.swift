@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/Bytes/LZ4.swift
+../../Sources/HeartlogFormat/Bytes/LZ4.swift

@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/MalformedError.swift
+../../Sources/HeartlogFormat/MalformedError.swift

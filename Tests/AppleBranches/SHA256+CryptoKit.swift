@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/Hashes/SHA256+CryptoKit.swift
+../../Sources/HeartlogFormat/Hashes/SHA256+CryptoKit.swift

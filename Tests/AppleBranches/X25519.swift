@@ -1,1 +1,1 @@
-../../Sources/HeartlogEncryption/Primitives/X25519.swift
+../../Sources/HeartlogFormat/Primitives/X25519.swift

@@ -1,1 +1,1 @@
-../../Sources/HeartlogEvents/Hashes/XXH3+Swift.swift
+../../Sources/HeartlogFormat/Hashes/XXH3+Swift.swift

@@ -1,6 +1,5 @@
 @testable import AppleBranches
-import HeartlogEvents
-@testable import HeartlogProofs
+@testable import HeartlogFormat
 import Testing
 
 @Suite("Ed25519 of CryptoKit, compared with libcrypto")
@@ -14,9 +13,9 @@ struct Ed25519Tests {
 
     static let linux = Branch(
       testDescription: "libcrypto",
-      publicKey: { HeartlogProofs.Ed25519.publicKey(seed: $0) },
-      signature: { HeartlogProofs.Ed25519.signature(of: $0, seed: $1) },
-      verifies: { HeartlogProofs.Ed25519.verifies($0, of: $1, with: $2) })
+      publicKey: { HeartlogFormat.Ed25519.publicKey(seed: $0) },
+      signature: { HeartlogFormat.Ed25519.signature(of: $0, seed: $1) },
+      verifies: { HeartlogFormat.Ed25519.verifies($0, of: $1, with: $2) })
 
     static let apple = Branch(
       testDescription: "CryptoKit",
@@ -50,7 +49,7 @@ struct Ed25519Tests {
   ]
 
   private func bytes(_ digits: String) throws -> [UInt8] {
-    try #require(HeartlogEvents.Hexadecimal.bytes(digits))
+    try #require(HeartlogFormat.Hexadecimal.bytes(digits))
   }
 
   @Test("the examples of RFC 8032", arguments: Branch.all)

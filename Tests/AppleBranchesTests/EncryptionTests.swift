@@ -1,5 +1,5 @@
 @testable import AppleBranches
-@testable import HeartlogEncryption
+@testable import HeartlogFormat
 import Testing
 
 @Suite("X25519, HKDF and ChaCha20-Poly1305 of CryptoKit, compared with libcrypto")
@@ -9,9 +9,9 @@ struct EncryptionTests {
     var random = SeededGenerator(seed: 7)
     for _ in 0..<20 {
       let (a, b) = (random.bytes(32), random.bytes(32))
-      let publicKey = try #require(HeartlogEncryption.X25519.publicKey(of: b))
+      let publicKey = try #require(HeartlogFormat.X25519.publicKey(of: b))
       #expect(AppleBranches.X25519.publicKey(of: b) == publicKey)
-      let shared = try #require(HeartlogEncryption.X25519.sharedSecret(of: a, with: publicKey))
+      let shared = try #require(HeartlogFormat.X25519.sharedSecret(of: a, with: publicKey))
       #expect(AppleBranches.X25519.sharedSecret(of: a, with: publicKey) == shared)
     }
   }
@@ -20,14 +20,14 @@ struct EncryptionTests {
   func refusedKeys() {
     let secret = [UInt8](repeating: 7, count: 32)
     for other in [[], Array(secret.dropLast()), secret + [7]] {
-      #expect(HeartlogEncryption.X25519.publicKey(of: other) == nil)
+      #expect(HeartlogFormat.X25519.publicKey(of: other) == nil)
       #expect(AppleBranches.X25519.publicKey(of: other) == nil)
-      #expect(HeartlogEncryption.X25519.sharedSecret(of: secret, with: other) == nil)
+      #expect(HeartlogFormat.X25519.sharedSecret(of: secret, with: other) == nil)
       #expect(AppleBranches.X25519.sharedSecret(of: secret, with: other) == nil)
     }
     for first: UInt8 in [0, 1] {
       let point = [first] + [UInt8](repeating: 0, count: 31)
-      #expect(HeartlogEncryption.X25519.sharedSecret(of: secret, with: point) == nil)
+      #expect(HeartlogFormat.X25519.sharedSecret(of: secret, with: point) == nil)
       #expect(AppleBranches.X25519.sharedSecret(of: secret, with: point) == nil)
     }
   }
@@ -37,7 +37,7 @@ struct EncryptionTests {
     var random = SeededGenerator(seed: 8)
     for (count, salt, info) in [(32, 0, 0), (16, 16, 20), (32, 64, 300), (100, 32, 1)] {
       let (material, salt, info) = (random.bytes(32), random.bytes(salt), random.bytes(info))
-      let derived = HeartlogEncryption.HKDFSHA256.derive(count, from: material, salt: salt, info: info)
+      let derived = HeartlogFormat.HKDFSHA256.derive(count, from: material, salt: salt, info: info)
       #expect(derived.count == count)
       #expect(AppleBranches.HKDFSHA256.derive(count, from: material, salt: salt, info: info) == derived)
     }
@@ -51,7 +51,7 @@ struct EncryptionTests {
         random.bytes(32), random.bytes(12), random.bytes(41), random.bytes(count)
       )
       var sealed = text.withUnsafeBytes {
-        HeartlogEncryption.ChaCha20Poly1305.seal($0, key: key, nonce: nonce, authenticating: data)
+        HeartlogFormat.ChaCha20Poly1305.seal($0, key: key, nonce: nonce, authenticating: data)
       }
       let other = text.withUnsafeBytes {
         AppleBranches.ChaCha20Poly1305.seal($0, key: key, nonce: nonce, authenticating: data)
@@ -60,7 +60,7 @@ struct EncryptionTests {
       func open() -> ([UInt8]?, [UInt8]?) {
         sealed.withUnsafeBytes {
           (
-            HeartlogEncryption.ChaCha20Poly1305.open($0, key: key, nonce: nonce, authenticating: data),
+            HeartlogFormat.ChaCha20Poly1305.open($0, key: key, nonce: nonce, authenticating: data),
             AppleBranches.ChaCha20Poly1305.open($0, key: key, nonce: nonce, authenticating: data)
           )
         }

@@ -1,5 +1,5 @@
 import AppleBranches
-import HeartlogEvents
+import HeartlogFormat
 import Testing
 
 @Suite("LZ4 of the Compression framework, compared with liblz4")
@@ -14,11 +14,11 @@ struct LZ4Tests {
 
     static let linux = Branch(
       testDescription: "liblz4",
-      compress: { $0.withUnsafeBytes { HeartlogEvents.LZ4.compress($0) } },
-      compressWell: { $0.withUnsafeBytes { HeartlogEvents.LZ4.HighCompressor().compress($0) } },
+      compress: { $0.withUnsafeBytes { HeartlogFormat.LZ4.compress($0) } },
+      compressWell: { $0.withUnsafeBytes { HeartlogFormat.LZ4.HighCompressor().compress($0) } },
       decompress: { block, count in
         decompressed(count) { output in
-          try block.withUnsafeBytes { try HeartlogEvents.LZ4.decompress($0, into: output) }
+          try block.withUnsafeBytes { try HeartlogFormat.LZ4.decompress($0, into: output) }
         }
       })
 

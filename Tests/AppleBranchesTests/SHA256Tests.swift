@@ -1,5 +1,5 @@
 import AppleBranches
-import HeartlogEvents
+import HeartlogFormat
 import Testing
 
 @Suite("SHA-256 of CryptoKit, compared with libcrypto")
@@ -22,7 +22,7 @@ struct SHA256Tests {
   func published() {
     for (text, digest) in Self.examples {
       #expect(AppleBranches.SHA256Hasher.digest(of: Array(text.utf8)).description == digest)
-      #expect(HeartlogEvents.SHA256Hasher.digest(of: Array(text.utf8)).description == digest)
+      #expect(HeartlogFormat.SHA256Hasher.digest(of: Array(text.utf8)).description == digest)
     }
   }
 
@@ -30,7 +30,7 @@ struct SHA256Tests {
   func parts() {
     var random = SeededGenerator(seed: 5)
     var apple = AppleBranches.SHA256Hasher()
-    var linux = HeartlogEvents.SHA256Hasher()
+    var linux = HeartlogFormat.SHA256Hasher()
     for count in 0..<150 {
       let input = random.bytes(count)
       let cut = Int.random(in: 0...count, using: &random)
@@ -41,7 +41,7 @@ struct SHA256Tests {
       apple.update(UnsafeRawBufferPointer(start: nil, count: 0))
       let digest = apple.finish().bytes
       #expect(digest == linux.finish().bytes)
-      #expect(digest == HeartlogEvents.SHA256Hasher.digest(of: input).bytes)
+      #expect(digest == HeartlogFormat.SHA256Hasher.digest(of: input).bytes)
     }
   }
 }

@@ -1,5 +1,5 @@
 import AppleBranches
-import HeartlogEvents
+import HeartlogFormat
 import Testing
 
 @Suite("XXH3-64 in Swift, compared with libxxhash")
@@ -11,7 +11,7 @@ struct XXH3Tests {
       let different = (0...4_096).filter { count in
         // Aligned and not.
         let part = UnsafeRawBufferPointer(rebasing: bytes[count % 8..<count % 8 + count])
-        return AppleBranches.XXH3.hash(part, seed: seed) != HeartlogEvents.XXH3.hash(part, seed: seed)
+        return AppleBranches.XXH3.hash(part, seed: seed) != HeartlogFormat.XXH3.hash(part, seed: seed)
       }
       #expect(different == [])
     }
@@ -27,7 +27,7 @@ struct XXH3Tests {
         let part = UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
         for seed in [0, random.next()] {
           #expect(
-            AppleBranches.XXH3.hash(part, seed: seed) == HeartlogEvents.XXH3.hash(part, seed: seed),
+            AppleBranches.XXH3.hash(part, seed: seed) == HeartlogFormat.XXH3.hash(part, seed: seed),
             "\(count) bytes, seed \(seed)")
         }
       }
@@ -38,6 +38,6 @@ struct XXH3Tests {
   func nothing() {
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     #expect(AppleBranches.XXH3.hash(nothing, seed: 0) == 0x2D06_8005_38D3_94C2)
-    #expect(HeartlogEvents.XXH3.hash(nothing, seed: 0) == 0x2D06_8005_38D3_94C2)
+    #expect(HeartlogFormat.XXH3.hash(nothing, seed: 0) == 0x2D06_8005_38D3_94C2)
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 import Testing
 
-@Suite("The example of HeartlogProofs")
+@Suite("The example of checking a proof")
 struct ProofExampleTests {
   private func check(_ bytes: [UInt8]) throws {
     guard case .event(let proof) = try ProofFile(bytes) else { return }

@@ -2,7 +2,7 @@ import HeartlogCrashModel
 import Heartlog
 import HeartlogHub
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 import Testing
 
 @testable import HeartlogHubServer

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 import Testing
 
 @testable import HeartlogHubServer

@@ -1,7 +1,7 @@
 import Foundation
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 import Synchronization
 import Testing
 

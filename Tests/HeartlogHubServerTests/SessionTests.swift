@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 import Testing
 
 @testable import HeartlogHubServer

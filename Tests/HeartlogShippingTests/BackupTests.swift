@@ -1,6 +1,6 @@
 import Foundation
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogTesting
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import HeartlogTesting
 import Testing
@@ -77,7 +77,7 @@ struct DamagedDevices {
 
   func repair(
     from source: (any Carrier)? = nil, isDryRun: Bool = false
-  ) throws(HeartlogError) -> Heartlog.RepairReport {
+  ) throws(HeartlogError) -> RepairReport {
     try FavoritesStore.repair(
       at: Self.path, on: files, from: source ?? StoreCarrier(tablet, description: "the tablet"),
       isDryRun: isDryRun, options: Self.options())
@@ -118,7 +118,7 @@ struct DamagedDevices {
 
   func readable() throws -> [ReplicaID: [UInt64: Content]] { try Self.readable(directory) }
 
-  func findings() throws -> [Heartlog.Finding] {
+  func findings() throws -> [Finding] {
     try FavoritesStore.verify(at: Self.path, on: files, progress: nil).streams.compactMap(\.finding)
   }
 

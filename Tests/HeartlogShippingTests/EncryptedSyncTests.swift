@@ -1,6 +1,6 @@
 import Dispatch
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 import Testing

@@ -1,10 +1,9 @@
 import HeartlogFiles
-import HeartlogProofs
 import HeartlogStorage
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 @testable import HeartlogShipping
 
 @Suite("Erased events")

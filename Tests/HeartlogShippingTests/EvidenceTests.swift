@@ -1,5 +1,5 @@
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogTesting
 import Testing
 

@@ -132,16 +132,16 @@ final class FakeStreams: ShippedStreams {
     }
   }
 
-  private func finding(_ replica: ReplicaID, after last: UInt64) -> Heartlog.Finding {
+  private func finding(_ replica: ReplicaID, after last: UInt64) -> Finding {
     let commit = CommitNumber(rawValue: last + 1)
-    return Heartlog.Finding(
+    return Finding(
       verdict: .corrupt, replica: replica,
       error: HeartlogError(
         .corrupt, "a checksum that does not hold", file: "/home/anna/store/replicas/\(replica)/1.sealed",
         offset: 4_096, commits: commit...commit))
   }
 
-  var findings: [Heartlog.Finding] {
+  var findings: [Finding] {
     state.withLock { state in
       guard state.noticesDamage == .whenOpening else { return [] }
       return state.damaged.sorted { $0.key < $1.key }.map { finding($0.key, after: $0.value) }
@@ -150,7 +150,7 @@ final class FakeStreams: ShippedStreams {
 
   func damage(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
-  ) throws(HeartlogError) -> Heartlog.Finding? {
+  ) throws(HeartlogError) -> Finding? {
     state.withLock { state in
       guard state.noticesDamage != .whenReading, let sound = state.damaged[replica], sound < last.rawValue
       else { return nil }

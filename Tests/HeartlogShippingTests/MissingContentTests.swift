@@ -3,7 +3,7 @@ import HeartlogStorage
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 @testable import HeartlogShipping
 
 /// Content that a peer withholds although nobody erased it.

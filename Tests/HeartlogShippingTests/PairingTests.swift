@@ -1,7 +1,6 @@
 import Dispatch
 import Heartlog
-import HeartlogEncryption
-import HeartlogProofs
+import HeartlogFormat
 import Synchronization
 import Testing
 

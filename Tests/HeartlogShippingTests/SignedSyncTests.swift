@@ -1,10 +1,9 @@
 import HeartlogFiles
-import HeartlogProofs
 import HeartlogTesting
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 @testable import HeartlogShipping
 
 @Suite("Streams that their devices sign")

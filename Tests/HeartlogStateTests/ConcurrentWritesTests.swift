@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import Testing
 
 @testable import HeartlogState

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Commits of several replicas with skewed clocks that hear of each other now and then.
 struct History {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogState
 
 /// Conflicts by their definition: every write of a register against every other.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogState
 
 /// The rules with nothing clever about them: all events in the total order, the last write stays.

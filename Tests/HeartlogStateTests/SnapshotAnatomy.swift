@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 @testable import HeartlogState
 

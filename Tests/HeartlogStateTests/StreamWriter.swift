@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// One replica that writes commits by hand: numbers without gaps, stamps as told or one after the other.
 struct StreamWriter {

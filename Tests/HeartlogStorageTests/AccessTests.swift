@@ -6,7 +6,7 @@
   import Musl
 #endif
 import HeartlogCrashModel
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -65,7 +65,7 @@ struct AccessTests {
     let holder = try files.openLock("\(store.path)/lock")
     #expect(try holder.tryLock())
     let second = Locked<TestThread?>(nil)
-    let secondError = Locked<StorageError?>(nil)
+    let secondError = Locked<HeartlogError?>(nil)
     scheduler.beforeSleep {
       guard second.withLock({ $0 == nil }) else { return }
       let isInside = Locked(false)
@@ -97,7 +97,7 @@ struct AccessTests {
     options.scheduler = clock
     let lock = try StoreLock(StoreDirectory(fileSystem: files, path: store.path), options)
     let error = storageFailure { try lock.acquire(waitingAtMost: 10_000) }
-    #expect(error?.code == .locked && error?.reason.contains("10000 ms") == true)
+    #expect(error?.code == .locked && error?.message.contains("10000 ms") == true)
     #expect(clock.uptimeNanoseconds() == 10_000_000_000)
   }
 
@@ -150,14 +150,14 @@ struct AccessTests {
 
   private func refusal(
     heldBy holder: LockHolder?, milliseconds: Int = 10_000
-  ) throws -> (error: StorageError?, waitedMilliseconds: UInt64) {
+  ) throws -> (error: HeartlogError?, waitedMilliseconds: UInt64) {
     try refusal(milliseconds: milliseconds) { _ in holder }
   }
 
   /// - Parameter holder: who holds the lock after so many milliseconds.
   private func refusal(
     milliseconds: Int = 10_000, heldBy holder: @escaping @Sendable (_ milliseconds: UInt64) -> LockHolder?
-  ) throws -> (error: StorageError?, waitedMilliseconds: UInt64) {
+  ) throws -> (error: HeartlogError?, waitedMilliseconds: UInt64) {
     let (store, files) = try TestStore.inMemory()
     let held = try files.openLock("\(store.path)/lock")
     #expect(try held.tryLock())
@@ -175,9 +175,9 @@ struct AccessTests {
   func lockHolderIsNamed() throws {
     let busy = try refusal(heldBy: LockHolder(process: 4_711, name: "heartlog"))
     #expect(busy.error?.code == .locked && busy.waitedMilliseconds == 10_000)
-    #expect(busy.error?.reason == "process 4711 (heartlog) has been writing to the store for 10000 ms")
+    #expect(busy.error?.message == "process 4711 (heartlog) has been writing to the store for 10000 ms")
     let unknown = try refusal(heldBy: nil)
-    #expect(unknown.error?.reason == "another process has been writing to the store for 10000 ms")
+    #expect(unknown.error?.message == "another process has been writing to the store for 10000 ms")
   }
 
   @Test("nobody waits longer than a second for a process that is stopped")
@@ -186,7 +186,7 @@ struct AccessTests {
     let found = try refusal(heldBy: stopped)
     #expect(found.error?.code == .locked && found.waitedMilliseconds <= 1_000)
     #expect(
-      found.error?.reason
+      found.error?.message
         == "process 4711 (heartlog) holds the store's lock and is stopped: continue it, or end it")
     // A short wait is over before that is certain.
     #expect(try refusal(heldBy: stopped, milliseconds: 10).waitedMilliseconds == 10)
@@ -233,7 +233,7 @@ struct AccessTests {
     let clock = ShortPauses()
     var options = StorageOptions()
     options.scheduler = clock
-    func open(busyCount: Int) throws(StorageError) -> StoreLock {
+    func open(busyCount: Int) throws(HeartlogError) -> StoreLock {
       let held = HeldFiles(files, heldBy: { LockHolder(process: 4_711) }, busyCount: busyCount)
       return try StoreLock(StoreDirectory(fileSystem: held, path: store.path), options)
     }
@@ -336,7 +336,7 @@ struct AccessTests {
     let remote = try store.open()
     #expect(remote.sink.commits == writer.sink.commits)
     let error = storageFailure { try remote.write(1) }
-    #expect(error?.code == .readOnly && error?.reason.contains("network") == true)
+    #expect(error?.code == .readOnly && error?.message.contains("network") == true)
     // The page of another machine cannot be seen there: only looking tells.
     #expect(remote.log.seen.isCurrent && remote.log.watch {} == nil)
     try writer.write(1)

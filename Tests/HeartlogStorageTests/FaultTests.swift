@@ -6,7 +6,7 @@
   import Musl
 #endif
 import HeartlogCrashModel
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 import Testing
@@ -25,7 +25,7 @@ struct FaultTests {
     let open = try store.open()
     let acknowledged = try (0..<3).map { try open.write($0) }
     files.failNext(.synchronizeData, code: Self.inputOutput)
-    let errors = Mutex<[StorageError.Code?]>([])
+    let errors = Mutex<[HeartlogError.Code?]>([])
     var threads: [TestThread] = []
     try open.log.withQueueHeld {
       for index in 3..<6 {
@@ -127,11 +127,11 @@ struct FaultTests {
     try open.write(0)
     files.setFreeBytes(0)
     var commits = try (1..<20).map { try open.write($0, bytes: 2_000) }
-    var failure: StorageError?
+    var failure: HeartlogError?
     while failure == nil { failure = storageFailure { commits.append(try open.write(100, bytes: 2_000)) } }
     #expect(failure?.code == .diskFull)
     let said = try #require(
-      failure?.reason.firstMatch(of: /the commits need ([0-9]+) bytes, and ([0-9]+) are free$/))
+      failure?.message.firstMatch(of: /the commits need ([0-9]+) bytes, and ([0-9]+) are free$/))
     #expect(try #require(Int(said.1)) > #require(Int(said.2)))
     // A smaller one still fits into the room of the one that was taken back.
     commits.append(try open.write(101))
@@ -149,7 +149,7 @@ struct FaultTests {
     try open.write(0, bytes: 500)
     files.setFreeBytes(4_095)
     let failure = storageFailure { try open.write(1) }
-    #expect(failure?.code == .diskFull && failure?.reason.contains("; the commits need 4") == true)
+    #expect(failure?.code == .diskFull && failure?.message.contains("; the commits need 4") == true)
     files.setFreeBytes(4_096 + 500)
     try open.write(1)
     #expect(try store.read().commits == open.sink.commits && store.read().commits.count == 2)
@@ -241,7 +241,7 @@ struct FaultTests {
       if round == 0 {
         // The fault may strike this look into the folder, too.
         var names: [String] = []
-        attempt { names = try storageErrors { try store.names(of: open.replica) } }
+        attempt { names = try heartlogErrors { try store.names(of: open.replica) } }
         let tail = names.last { $0.hasSuffix(".open") || $0.hasSuffix(".suspect") }
         if let tail { try files.tear("/store/replicas/\(open.replica)/\(tail)") }
       }

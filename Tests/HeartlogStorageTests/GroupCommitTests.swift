@@ -5,7 +5,7 @@
 #elseif canImport(Musl)
   import Musl
 #endif
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 import Testing
@@ -182,7 +182,7 @@ struct GroupCommitTests {
       let (store, _) = try TestStore.inMemory()
       let open = try store.open()
       let acknowledged = Mutex<[Commit]>([])
-      let codes = Mutex<[StorageError.Code]>([])
+      let codes = Mutex<[HeartlogError.Code]>([])
       TestThread.run(5) { thread in
         if thread == 4 {
           while acknowledged.withLock({ $0.count }) < round { sched_yield() }

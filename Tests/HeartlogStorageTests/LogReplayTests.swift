@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -176,7 +176,7 @@ struct LogReplayTests {
     let history = try History.long()
     for limit in 0..<6 {
       var pieces = 0
-      #expect(throws: StorageError.self) {
+      #expect(throws: HeartlogError.self) {
         try LogReplay(at: "/store", on: history.files).run { _ in
           if pieces == limit { throw MalformedError("enough") }
           pieces += 1

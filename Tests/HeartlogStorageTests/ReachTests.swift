@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -173,7 +173,7 @@ struct ReachTests {
     #expect(try open.log.withQuietLog { try open.log.takeRun(run, admitting: .ownLog) }.isAppended)
     #expect(try open.write(0).stamp == .last)
     let failure = storageFailure { try open.write(1) }
-    #expect(failure?.code == .malformed && failure?.reason.contains("2999") == true)
+    #expect(failure?.code == .invalid && failure?.message.contains("2999") == true)
     open.log.close()
     let again = try store.open(TestStore.options(seed: 4))
     #expect(again.sink.commits.count == 3 && again.log.findings.isEmpty)
@@ -187,7 +187,7 @@ struct ReachTests {
     let end = Limits.clockMillisecondsMax
     #expect(try open.write(0, at: end).stamp == HybridTimestamp(milliseconds: end))
     for far in [end + 1, Limits.timeMillisecondsMax, .max] {
-      #expect(storageFailure { try open.write(1, at: far) }?.code == .malformed)
+      #expect(storageFailure { try open.write(1, at: far) }?.code == .invalid)
     }
     let next = try open.write(2)
     #expect(

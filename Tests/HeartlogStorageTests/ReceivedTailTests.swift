@@ -1,5 +1,5 @@
 import HeartlogCrashModel
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 

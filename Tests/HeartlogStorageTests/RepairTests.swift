@@ -1,5 +1,5 @@
 import HeartlogCrashModel
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -168,7 +168,7 @@ struct RepairTests {
     let report = try store.repair(name: name)
     #expect(report.name == name ?? "" && report.formerReplica == nil)
     #expect(try store.open().log.ownIdentity.name == name ?? "")
-    #expect(storageFailure { _ = try store.repair(name: "a\nb") }?.code == .malformed)
+    #expect(storageFailure { _ = try store.repair(name: "a\nb") }?.code == .invalid)
   }
 
   @Test("a dry run says the same, and changes nothing")

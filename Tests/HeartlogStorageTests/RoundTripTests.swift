@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import HeartlogStorage
 import Testing
@@ -130,7 +130,7 @@ struct RoundTripTests {
           records: [.event(Event(library: "No Such Name", item: "x", action: .added))])
       }
     }
-    #expect(malformed?.code == .malformed)
+    #expect(malformed?.code == .invalid)
     #expect(files.trace.count { if case .write = $0 { true } else { false } } == before)
     // The refused commit's time has not moved the clock.
     #expect(try open.write(2).stamp.milliseconds == CommitDraft.test(2).wallTime)

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -45,7 +45,7 @@ struct SealingTests {
     // One block holds the secrets of all the segments.
     let blocks = try frames(store, files, open.replica, "0000000000000001.sealed")
     #expect(blocks.count == 1)
-    guard case .block(let block) = blocks[0].1 else { throw StorageError(.corrupt, "no block") }
+    guard case .block(let block) = blocks[0].1 else { throw HeartlogError(.corrupt, "no block") }
     let secrets = block.secrets
     #expect(secrets.count == names.count)
 
@@ -71,7 +71,7 @@ struct SealingTests {
     _ = try open.log.seal()
     let directory = StoreDirectory(fileSystem: files, path: store.path)
     let reader = StreamReader(directory, replica: open.replica)
-    guard case .frame = try reader.next() else { throw StorageError(.corrupt, "no frame") }
+    guard case .frame = try reader.next() else { throw HeartlogError(.corrupt, "no frame") }
     for index in 3..<5 { try open.write(index) }
     // What another process reads before it reads the stream.
     let page = knowsPage ? try StoreLock(directory).page() : StoreLock.Page()
@@ -119,7 +119,7 @@ struct SealingTests {
       let other = try store.open(impatient)
       let count = intercepted.doAtCall(place) {
         for joining in [false, true] {
-          do throws(StorageError) {
+          do throws(HeartlogError) {
             let sealed = try other.log.seal(joining: joining).sealedFiles
             sealedMeanwhile.withLock { $0 += sealed }
           } catch { #expect(error.code == .locked, "at \(place)") }
@@ -184,7 +184,7 @@ struct SealingTests {
     #expect(finding.error.commits?.lowerBound.rawValue == 4)
     let reopened = try store.open()
     #expect(reopened.sink.commits.count == 3)
-    #expect(throws: StorageError.self) { try reopened.write(4) }
+    #expect(throws: HeartlogError.self) { try reopened.write(4) }
     #expect(try store.names(of: open.replica).contains("0000000000000003.open"))
   }
 

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -30,7 +30,7 @@ struct SignedHeadsTests {
           try writer.write(1)
           try writer.log.makeCheckpoint()
           signedMeanwhile.withLock { $0 += 1 }
-        } catch { #expect((error as? StorageError)?.code == .locked, "at \(place)") }
+        } catch { #expect((error as? HeartlogError)?.code == .locked, "at \(place)") }
       }
       let heads = try reader.log.streamHeads()
       intercepted.change {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -40,7 +40,7 @@ struct StoreFileTests {
     for name in ["a\nb", String(repeating: "x", count: 128), "\u{85}"] {
       #expect(
         storageFailure { try CommitLog.create(at: "/s", on: MemoryFileSystem(), name: name) }?.code
-          == .malformed)
+          == .invalid)
     }
   }
 

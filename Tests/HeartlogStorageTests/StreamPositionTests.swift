@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -111,7 +111,7 @@ struct StreamPositionTests {
           at: "/store", on: files, options: TestStore.options(access: .readOnly), sink: sink,
           from: positions)
       }
-      #expect(error?.code == (isOfThisStore ? .otherHistory : .otherLog), comment)
+      #expect(error?.mismatch == (isOfThisStore ? .otherHistory : .otherLog), comment)
       #expect(sink.commits.isEmpty, comment)
     }
     let later = history.positions.dropFirst().map(\.positions)
@@ -148,7 +148,7 @@ struct StreamPositionTests {
         at: "/store", on: early, options: TestStore.options(access: .readOnly), sink: RecordingSink(),
         from: [position])
     }
-    #expect(error?.code == .otherHistory)
+    #expect(error?.mismatch == .otherHistory)
   }
 
   @Test(
@@ -161,7 +161,7 @@ struct StreamPositionTests {
     try history.receive(6)
     let behind = history.positions[1].positions
     _ = try history.own.log.endStream(history.otherReplica, after: 8)
-    #expect(storageFailure { _ = try history.open(at: behind) }?.code == .otherLog)
+    #expect(storageFailure { _ = try history.open(at: behind) }?.mismatch == .otherLog)
     let start = StreamStart(directory: StoreDirectory(fileSystem: history.files, path: "/store"))
     let position = try #require(inside.first { $0.replica == history.otherReplica })
     #expect(try start.readerInSegment(at: position)?.endCommit == 8)
@@ -201,7 +201,7 @@ struct StreamPositionTests {
         }
         if place < ends[index], case .failure(let error) = result {
           // The last frame in front of the position was hit.
-          #expect((error as? StorageError)?.code == .otherHistory)
+          #expect((error as? HeartlogError)?.mismatch == .otherHistory)
           continue
         }
         let log = try result.get()

@@ -1,7 +1,7 @@
 import HeartlogFiles
 import Testing
 
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 @testable import HeartlogStorage
 
 @Suite("The worked examples of docs/format.md")

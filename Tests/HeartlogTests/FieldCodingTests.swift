@@ -1,6 +1,6 @@
 import Foundation
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import Testing
 
 @Suite("Items become fields, and fields items")

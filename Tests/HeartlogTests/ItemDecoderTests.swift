@@ -1,5 +1,5 @@
 import Foundation
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogState
 import Testing
 

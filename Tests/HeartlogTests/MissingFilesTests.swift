@@ -28,7 +28,7 @@ struct MissingFilesTests {
     return store.replica
   }
 
-  private func findings() throws -> [Heartlog.Finding] {
+  private func findings() throws -> [Finding] {
     try FavoritesStore.verify(at: TestStore.path, on: files, progress: nil).streams.compactMap(\.finding)
   }
 

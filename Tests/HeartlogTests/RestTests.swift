@@ -18,15 +18,15 @@ struct RestTests {
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) {}
   }
 
-  private func openFrozen(_ durability: Heartlog.Durability) throws -> FavoritesStore {
+  private func openFrozen(_ durability: Durability) throws -> FavoritesStore {
     try test.open {
       $0.durability = durability
       $0.changeStorage = { $0.scheduler = Frozen() }
     }
   }
 
-  @Test("holds no lock, so others write at once", arguments: [Heartlog.Durability.buffered, .durable])
-  func lock(_ durability: Heartlog.Durability) throws {
+  @Test("holds no lock, so others write at once", arguments: [Durability.buffered, .durable])
+  func lock(_ durability: Durability) throws {
     let frozen = try openFrozen(durability)
     let other = try test.open { $0.lockMillisecondsMax = 0 }
     // A series of commits keeps the lock, as a buffered commit does.

@@ -2,7 +2,7 @@ import HeartlogTesting
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 
 @Suite("Events without their content")
 struct WithheldEventTests {

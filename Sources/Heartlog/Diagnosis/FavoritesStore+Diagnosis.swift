@@ -27,7 +27,7 @@ extension FavoritesStore {
     options.createsIfMissing = false
     let examination: StoreExamination
     do { examination = try StoreExamination(at: path, on: fileSystem, options: options.storage) } catch {
-      throw HeartlogError(error)
+      throw error
     }
     var faults = examination.faults
     let now = options.clock()

@@ -87,7 +87,7 @@ extension FavoritesStore {
   }
 
   private func events(in scope: ErasureScope) throws(HeartlogError) -> [NamedEvent] {
-    try heartlogErrors { try log.events(in: scope) }
+    try log.events(in: scope)
   }
 
   private func erase(
@@ -99,7 +99,7 @@ extension FavoritesStore {
       return report
     }
     let events = named.map(\.event)
-    try heartlogErrors { try log.checkRoom(toErase: events) }
+    try log.checkRoom(toErase: events)
     try writeErasures(naming: events)
     do throws(HeartlogError) { return report(of: finished + (try apply(anew: false))) } catch {
       throw HeartlogError(
@@ -143,7 +143,7 @@ extension FavoritesStore {
       try commits.contains { try $0.source.replica == own && !log.isSigned($0.source) }
     }
     if isUnsigned { _ = try makeCheckpoint() }
-    let erased = try heartlogErrors { try log.erase(commits, anew: anew) }
+    let erased = try log.erase(commits, anew: anew)
     try reissueErasures(of: commits)
     guard let erased else { return [] }
     for item in items(of: erased) where !isLeft(item) { try localStore.erase(item.id, in: item.library) }
@@ -189,7 +189,7 @@ extension FavoritesStore {
 
   /// The generation of the content in the files of the store; nil while it is changing.
   package func contentGeneration() throws(HeartlogError) -> UInt64? {
-    try heartlogErrors { try SnapshotFolder(at: path, on: fileSystem).erasedGeneration() }
+    try SnapshotFolder(at: path, on: fileSystem).erasedGeneration()
   }
 
   /// Whether events of a stream were erased here.
@@ -199,6 +199,6 @@ extension FavoritesStore {
   ///
   /// - Throws: `peer` if its bytes are not a run.
   package func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun? {
-    try peerErrors { () throws(StorageError) in try log.redacted(run) }
+    try peerErrors { () throws(HeartlogError) in try log.redacted(run) }
   }
 }

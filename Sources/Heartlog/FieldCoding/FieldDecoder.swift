@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Decodes items from fields.
 public enum FieldDecoder {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Encodes items as fields.
 public enum FieldEncoder {

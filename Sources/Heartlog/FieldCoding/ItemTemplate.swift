@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The values for fields that a stored item lacks, by name.
 struct ItemTemplate: Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The keyed container that encodes an object.
 struct KeyedValueEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

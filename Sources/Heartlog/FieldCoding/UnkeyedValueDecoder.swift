@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Decodes the elements of an array in order.
 struct UnkeyedValueDecoder: UnkeyedDecodingContainer {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Keeps the members of nested values that a type does not know, such as those that a later version of it has.
 ///

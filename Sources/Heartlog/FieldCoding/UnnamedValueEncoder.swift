@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The containers that encode values without names: a single value, and the elements of an array.
 struct UnnamedValueEncoder: SingleValueEncodingContainer, UnkeyedEncodingContainer {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Decodes one value from JSON: a field's value, or a nested one.
 struct ValueDecoder: Decoder {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Encodes one value as JSON: a field's value, or a nested one.
 class ValueEncoder: Encoder {

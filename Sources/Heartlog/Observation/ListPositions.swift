@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogState
 
 /// The positions of items in a list of favorites, as single items come, move and go. Finding one takes O(log² n); changing one moves a

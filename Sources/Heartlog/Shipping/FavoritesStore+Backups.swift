@@ -1,5 +1,5 @@
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 
 /// Checks the runs of one stream from its first commit on.
@@ -14,14 +14,14 @@ extension FavoritesStore {
   /// - Throws: `corrupt` if the store is damaged, as far as that is known.
   package func durableHeads() throws(HeartlogError) -> [StreamHead] {
     try refuseInsideWrite("backUp")
-    let heads = try heartlogErrors { try log.streamHeads(includesUnsigned: true) }
+    let heads = try log.streamHeads(includesUnsigned: true)
     if let damage = findings.first(where: { $0.verdict != .torn }) { throw damage.error }
     return heads
   }
 
   /// Returns the newest checkpoint of a stream among its first commits; nil if there is none.
   package func checkpoint(of head: StreamHead) throws(HeartlogError) -> SignedCheckpoint? {
-    let signed = try heartlogErrors { try log.checkpoint(of: head.replica) }
+    let signed = try log.checkpoint(of: head.replica)
     return signed.flatMap { $0.checkpoint.size <= head.commit.rawValue ? $0 : nil }
   }
 
@@ -37,7 +37,7 @@ extension FavoritesStore {
       ) { state, positions in
         try log.run(from: positions) { state.apply($0, upTo: heads) }
       }
-      if let damage = outcome.findings.damage.first { throw Finding(damage).error }
+      if let damage = outcome.findings.damage.first { throw damage.error }
       return state
     }
   }
@@ -57,11 +57,11 @@ extension FavoritesStore {
 
   /// Takes a run of a backup, durably.
   package func restore(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
-    try heartlogErrors { try log.restore(run) }
+    try log.restore(run)
   }
 
   /// Keeps a checkpoint of a backup. Returns whether the commits lead to it; otherwise it is not kept.
   package func restore(_ signed: SignedCheckpoint) throws(HeartlogError) -> Bool {
-    try heartlogErrors { try log.restore(signed) }
+    try log.restore(signed)
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 
 /// The head of a stream: the last commit that can be shipped.
@@ -23,18 +23,18 @@ extension FavoritesStore {
   /// - Complexity: hashes what was written since the last call; the first call hashes from the last sealed segment.
   package func streamHeads() throws(HeartlogError) -> [StreamHead] {
     try refuseInsideWrite("streamHeads")
-    return try heartlogErrors { try log.streamHeads() }
+    return try log.streamHeads()
   }
 
   /// Returns the head of one stream; nil if there is no such stream. What `streamHeads()` costs, for one.
   package func streamHead(of replica: ReplicaID) throws(HeartlogError) -> StreamHead? {
     try refuseInsideWrite("streamHead")
-    return try heartlogErrors { try log.streamHeads(of: replica).first }
+    return try log.streamHeads(of: replica).first
   }
 
   /// Returns the root of a stream's hash tree over its commits up to `commit`; nil if the stream is shorter.
   package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
-    try heartlogErrors { try log.streamRoot(of: replica, at: commit) }
+    try log.streamRoot(of: replica, at: commit)
   }
 
   /// Returns the next run of a stream: at most as many commits as one block holds.
@@ -47,7 +47,7 @@ extension FavoritesStore {
   package func streamRun(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> StreamRun? {
-    try heartlogErrors { try log.streamRun(of: replica, after: after, upTo: last) }
+    try log.streamRun(of: replica, after: after, upTo: last)
   }
 
   /// Checks whether commits of a stream can be read, so that none are announced that cannot be sent.
@@ -61,7 +61,7 @@ extension FavoritesStore {
   package func damage(
     of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
   ) throws(HeartlogError) -> Finding? {
-    try heartlogErrors { try log.damage(of: replica, after: after, upTo: last).map(Finding.init) }
+    try log.damage(of: replica, after: after, upTo: last)
   }
 
   /// Receives a run of another replica's commits. Writes the new ones durably, all or nothing.
@@ -73,7 +73,7 @@ extension FavoritesStore {
   package func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
     try refuseInsideWrite("receive")
     if let reason = try refusal(of: run) { return .unsigned(reason) }
-    return try peerErrors { () throws(StorageError) in try log.receive(run) }
+    return try peerErrors { () throws(HeartlogError) in try log.receive(run) }
   }
 
   /// Receives runs that were `waiting` for each other or for others that have now arrived.
@@ -89,18 +89,18 @@ extension FavoritesStore {
       for run in runs { outcomes.append(try receive(run)) }
       return outcomes
     }
-    return try peerErrors { () throws(StorageError) in try log.receive(together: runs) }
+    return try peerErrors { () throws(HeartlogError) in try log.receive(together: runs) }
   }
 
   /// The proof that the owner of a stream signed another history than this store has; nil if the store cannot show it.
   package func forkProof(of other: SignedCheckpoint) throws(HeartlogError) -> ForkProof? {
-    try heartlogErrors { try log.forkProof(of: other) }
+    try log.forkProof(of: other)
   }
 
   /// Keeps a proof that a key signed two histories.
   package func keep(_ proof: ForkProof) throws(HeartlogError) {
     try refuseInsideWrite("keep")
-    try heartlogErrors { try log.keep(proof) }
+    try log.keep(proof)
   }
 
   /// A proof that a device's key signed two histories; nil if none is kept.
@@ -111,7 +111,7 @@ extension FavoritesStore {
   /// Makes room for the signed history of a stream: the unsigned one in this store continues as a stream of its own.
   package func setAside(_ replica: ReplicaID) throws(HeartlogError) {
     try refuseInsideWrite("setAside")
-    try heartlogErrors { try log.setAside(replica) }
+    try log.setAside(replica)
   }
 
   /// Makes everything in the store fit to be shipped: signs the own stream as far as it has come, if there is a key. What a retired device
@@ -129,11 +129,11 @@ extension FavoritesStore {
       }
       return nil
     } catch {
-      guard error.code != .readOnly else { return HeartlogError(error) }
-      guard error.code == .corrupt else { throw HeartlogError(error) }
+      guard error.code != .readOnly else { return error }
+      guard error.code == .corrupt else { throw error }
       if findings.contains(where: { $0.verdict == .corrupt }) { return nil }
       let last = CommitNumber(rawValue: Limits.numberMax)
-      throw try damage(of: replica, after: 0, upTo: last)?.error ?? HeartlogError(error)
+      throw try damage(of: replica, after: 0, upTo: last)?.error ?? error
     }
   }
 
@@ -142,14 +142,14 @@ extension FavoritesStore {
     _ checkpoint: SignedCheckpoint, at time: Milliseconds
   ) throws(HeartlogError) -> TakenCheckpoint {
     try refuseInsideWrite("take")
-    return try heartlogErrors { try log.take(checkpoint, seconds: UInt64(max(0, time) / 1_000)) }
+    return try log.take(checkpoint, seconds: UInt64(max(0, time) / 1_000))
   }
 
   /// Returns the roots that lead from the tree over a stream's first `size` commits to that over `end`.
   package func treeExtension(
     of replica: ReplicaID, from size: UInt64, to end: UInt64
   ) throws(HeartlogError) -> [Digest] {
-    try heartlogErrors { try log.treeExtension(of: replica, from: size, to: end) }
+    try log.treeExtension(of: replica, from: size, to: end)
   }
 
   /// The vault that the store belongs to.
@@ -157,20 +157,20 @@ extension FavoritesStore {
 
   /// The key with which this device signs; nil if the store has none.
   package var deviceKey: (any DeviceKey)? {
-    get throws(HeartlogError) { try heartlogErrors { try log.deviceKey } }
+    get throws(HeartlogError) { try log.deviceKey }
   }
 
   /// Makes the store a member of a vault.
   package func join(
     _ vault: VaultID, with other: VaultMembership, isEstablished: Bool
   ) throws(HeartlogError) {
-    try heartlogErrors { try log.join(vault, with: other, isEstablished: isEstablished) }
+    try log.join(vault, with: other, isEstablished: isEstablished)
   }
 
-  func peerErrors<R>(_ body: () throws(StorageError) -> R) throws(HeartlogError) -> R {
+  func peerErrors<R>(_ body: () throws(HeartlogError) -> R) throws(HeartlogError) -> R {
     do { return try body() } catch {
-      guard error.code == .malformed else { throw HeartlogError(error) }
-      throw HeartlogError(.peer, "a malformed run of commits: \(error.reason)")
+      guard error.code == .invalid else { throw error }
+      throw HeartlogError(.peer, "a malformed run of commits: \(error.message)")
     }
   }
 

@@ -1,33 +1,33 @@
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 
 /// What a store keeps of the keys of its vault. Sources: docs/format.md, "Vault keys"; docs/encryption.md.
 extension FavoritesStore {
   /// The bytes of a file of the folder `keys`; nil if there is none.
   package func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]? {
-    try heartlogErrors { try log.keyFile(name) }
+    try log.keyFile(name)
   }
 
   /// The names in a folder of the folder `keys`.
   package func keyFileNames(in folder: String) throws(HeartlogError) -> [String] {
-    try heartlogErrors { try log.keyFileNames(in: folder) }
+    try log.keyFileNames(in: folder)
   }
 
   /// Writes a file of the folder `keys`, durably.
   package func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError) {
     try refuseInsideWrite("replaceKeyFile")
-    try heartlogErrors { try log.replaceKeyFile(name, with: bytes) }
+    try log.replaceKeyFile(name, with: bytes)
   }
 
   /// The revoked replicas, with the last commit of each that counts.
   package func revokedReplicas() throws(HeartlogError) -> [ReplicaID: UInt64] {
-    try heartlogErrors { try log.revokedReplicas() }
+    try log.revokedReplicas()
   }
 
   /// Records which replicas are revoked. Nothing that they write later is received from anywhere.
   package func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError) {
     guard try revokedReplicas() != revoked else { return }
-    try heartlogErrors { try log.revoke(revoked) }
+    try log.revoke(revoked)
   }
 
   /// Why a run of a revoked replica is not received; nil if it counts.

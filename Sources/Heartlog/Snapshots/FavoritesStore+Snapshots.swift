@@ -33,7 +33,7 @@ extension FavoritesStore {
   public func snapshot() throws(HeartlogError) -> SnapshotReport? {
     try refuseInsideWrite("snapshot")
     try flush()
-    try heartlogErrors { try log.makeReceivedDurable() }
+    try log.makeReceivedDurable()
     let report = try heartlogErrors { try snapshots.make() }
     if let report { projection.noteSnapshot(covering: report.events) }
     return report

@@ -174,10 +174,10 @@ final class SnapshotKeeper: Sendable {
   /// as evidence.
   ///
   /// - Throws: the error, if it has another cause.
-  func passOver(_ found: Found, because error: StorageError) throws(StorageError) {
-    guard error.code == .otherLog || error.code == .otherHistory else { throw error }
-    if error.code == .otherHistory { content.withLock { _ = $0.evidence.insert(found.file.name) } }
-    drop(found.file, because: error.reason, removes: error.code == .otherLog)
+  func passOver(_ found: Found, because error: HeartlogError) throws(HeartlogError) {
+    guard error.mismatch == .otherLog || error.mismatch == .otherHistory else { throw error }
+    if error.mismatch == .otherHistory { content.withLock { _ = $0.evidence.insert(found.file.name) } }
+    drop(found.file, because: error.message, removes: error.mismatch == .otherLog)
   }
 
   // MARK: - Replaying
@@ -200,7 +200,7 @@ final class SnapshotKeeper: Sendable {
         if loadsState { state.loadSnapshot() }
         if !state.isDamaged { return (state, found, outcome) }
         drop(found.file, because: Self.damage)
-      } catch let error as StorageError {
+      } catch let error as HeartlogError {
         try passOver(found, because: error)
       }
     }
@@ -218,7 +218,7 @@ final class SnapshotKeeper: Sendable {
     do {
       let outcome = try LogReplay(at: path, on: fileSystem).run { state.apply($0, upTo: heads) }
       content.withLock {
-        $0.findings = outcome.findings.damage.map(Finding.init)
+        $0.findings = outcome.findings.damage
         $0.rebuildFailure = $0.findings.first?.error
       }
     } catch {

@@ -30,7 +30,7 @@ struct UndoReplay {
       return try log.run(from: positions) { take($0, selection, &state) }
     }
     if let start { store.snapshots.note(outcome.movedPositions, of: start) }
-    if let finding = outcome.findings.damage.first { throw Finding(finding).error }
+    if let finding = outcome.findings.damage.first { throw finding.error }
     if let refusal { throw refusal }
     rest = state
   }

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// `heartlog devices`: lists the devices whose commits are in the store, confirms their keys, retires them, and shows their forks and the
 /// versions of the item types that they run.

@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// `heartlog hub`: shows and changes which devices a hub admits.
 struct HubCommand: Command {

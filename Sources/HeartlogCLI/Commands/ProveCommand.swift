@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// `heartlog prove`: writes a file that proves an event, or a history, to anybody.
 struct ProveCommand: Command {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// `heartlog verify`: checks every byte of the log against its checksums and hashes, or a proof with nothing but its file.
 struct VerifyCommand: Command {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// Says what a proof shows, as JSON and as text.
 struct ProofPage {

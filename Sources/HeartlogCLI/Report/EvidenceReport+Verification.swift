@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// The sections on what was verified, and what follows from it.
 extension EvidenceReport {

@@ -1,6 +1,5 @@
 import Heartlog
-import HeartlogEvents
-import HeartlogProofs
+import HeartlogFormat
 
 /// The keys that a hub admits to a vault: "Vaults and keys" in docs/hub.md.
 extension HubConnection {

@@ -1,8 +1,6 @@
 import Heartlog
-import HeartlogEncryption
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 import Synchronization
 
 /// A device's requests to one vault of a hub, within sessions that it opens with its key: "Sessions" in docs/hub.md.

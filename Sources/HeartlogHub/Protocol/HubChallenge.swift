@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// What a client signs to open a session at a hub: "Sessions" in docs/hub.md.
 package struct HubChallenge: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 extension DirectoryEngine {
   /// What waits for the writing thread.

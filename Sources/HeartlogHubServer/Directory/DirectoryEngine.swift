@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// Keeps vaults in the log files of a directory: "The directory engine" in docs/hub.md.
 ///

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// A record of the log. The bytes of an object are not part of it: they end the record.
 enum LogRecord: Hashable {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// Where an object's bytes stand.
 struct ObjectPlace: Hashable {

@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// The root of an encrypted vault: "Keys at a hub" in docs/hub.md.
 struct VaultRoot: Hashable, Sendable {

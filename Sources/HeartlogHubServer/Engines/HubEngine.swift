@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// Keeps the vaults of a hub: their keys, and their objects by name and by the number of their change. "The hub" in docs/hub.md says
 /// what each call promises.

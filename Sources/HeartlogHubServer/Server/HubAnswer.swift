@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// What a hub answers to a request.
 struct HubAnswer: Sendable {

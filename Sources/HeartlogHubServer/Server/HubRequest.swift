@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// A request whose headers were checked, and whose body was read.
 struct HubRequest: Sendable {

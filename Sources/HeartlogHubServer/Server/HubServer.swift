@@ -2,7 +2,7 @@ import CMicrohttpd
 import Heartlog
 import HeartlogFiles
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin

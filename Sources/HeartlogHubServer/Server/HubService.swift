@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// Answers requests, whatever carries them. Keeps nothing: what lasts is behind the engine.
 struct HubService: Sendable {

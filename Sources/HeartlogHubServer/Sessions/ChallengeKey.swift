@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// Makes challenges that prove by themselves when and for which host they were made: "Sessions" in docs/hub.md.
 ///

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// The sessions of one process. Unchecked: all is guarded by `condition`.
 final class MemorySessions: SessionStore, @unchecked Sendable {

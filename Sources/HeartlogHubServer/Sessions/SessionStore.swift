@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// A session that a client opened: "Sessions" in docs/hub.md.
 struct HubSession: Hashable, Sendable {

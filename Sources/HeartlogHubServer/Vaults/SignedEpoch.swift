@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// What a hub reads of an epoch's object: who made it, and which root, devices and removals it names. "Key epochs" in
 /// docs/encryption.md.

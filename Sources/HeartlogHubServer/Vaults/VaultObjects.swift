@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 /// An object under `keys/` of an encrypted vault.
 enum VaultObject {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// Splits a BibTeX file into entries.

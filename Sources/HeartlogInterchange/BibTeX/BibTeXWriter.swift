@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// Writes items as entries of a BibTeX file, each value on one line.

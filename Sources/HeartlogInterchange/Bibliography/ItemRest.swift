@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// The part of an item that a record cannot express in its own format, so that the item is restored exactly.

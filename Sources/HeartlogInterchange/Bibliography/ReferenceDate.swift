@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// A date as bibliographies give it: a year, a month, a day or a time.

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// The records of a bibliography. Which of them are the same paper is decided before any becomes an item.

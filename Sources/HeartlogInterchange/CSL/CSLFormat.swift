@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// CSL-JSON, as read and written by Zotero, pandoc and citation processors: an array of items, or one item.

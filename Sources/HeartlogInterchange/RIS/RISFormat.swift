@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// RIS, as read and written by EndNote, Zotero, Mendeley and publishers. Unknown tags are ignored.

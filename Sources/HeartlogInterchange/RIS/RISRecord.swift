@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogLibraries
 
 /// A record of a RIS file: tags of two characters, each with a value.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Parsing of documents of archive.org. A member may be a string in one document and an array in another.
 extension Archive {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

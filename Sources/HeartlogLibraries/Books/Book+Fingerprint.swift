@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 
 /// A city of the catalog.
 public struct City: FavoriteItem, Hashable {

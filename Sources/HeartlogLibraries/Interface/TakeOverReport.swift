@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 
 /// The result of taking over what an app kept before it had a store.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// An element of an XML document, with its text and its children.
 ///

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// What a finished backup contains. The format is specified in "Backups" in docs/format.md.
 package struct BackupManifest: Hashable {

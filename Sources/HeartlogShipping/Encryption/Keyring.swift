@@ -1,6 +1,5 @@
 import Heartlog
-import HeartlogEncryption
-import HeartlogProofs
+import HeartlogFormat
 
 /// The keys of a vault that a device keeps, and what it may do with them. Source: docs/encryption.md, "What a device does".
 struct Keyring {

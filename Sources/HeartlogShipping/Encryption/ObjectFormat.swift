@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 /// How the files of the folder layout become objects of a place.
 enum ObjectFormat {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 /// What an end of a pairing says about itself. The format is specified in "Pairing" in docs/encryption.md.
 struct PairingGreeting: Hashable {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 /// One end of a pairing: a member of an encrypted vault admits the device at the other end. Source: "Pairing" in docs/encryption.md.
 ///

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// Where a device keeps the keys of its vault. Every method may be called from any thread.
 package protocol VaultKeyStore: Sendable {

@@ -1,6 +1,5 @@
 import Heartlog
-import HeartlogEncryption
-import HeartlogProofs
+import HeartlogFormat
 
 /// What a person does with the keys of a vault.
 package struct VaultKeys: ~Copyable {

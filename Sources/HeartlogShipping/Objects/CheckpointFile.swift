@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// The content of a checkpoint file: what a run file beside it needs to be proven, or a checkpoint alone. The format is specified in
 /// "Checkpoint files" in docs/shipping.md.

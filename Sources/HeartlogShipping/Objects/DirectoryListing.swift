@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 
 /// The contents of a directory of the folder layout, by names and sizes.
 struct DirectoryListing {

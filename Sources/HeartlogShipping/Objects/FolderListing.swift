@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 import HeartlogFiles
 
 /// A file of the folder layout, known by its name; its content has not been read.

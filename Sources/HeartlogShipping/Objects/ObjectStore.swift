@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// A place where devices leave objects for each other: bytes under names, which are never changed.
 ///

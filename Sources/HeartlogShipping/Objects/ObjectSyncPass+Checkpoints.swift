@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// Checkpoints among the objects: one that proves the runs of each run file of a signed stream, in the file or beside it, and from each device
 /// the newest one that it knows of each stream.

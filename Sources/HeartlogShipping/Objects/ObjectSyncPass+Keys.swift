@@ -1,6 +1,5 @@
 import Heartlog
-import HeartlogEncryption
-import HeartlogEvents
+import HeartlogFormat
 
 /// The keys of an encrypted vault: what a place has of them, and under which one this device writes there.
 extension ObjectSyncPass {

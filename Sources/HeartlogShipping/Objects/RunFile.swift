@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// The content of a run file. The format is specified in "The folder" in docs/shipping.md.
 package struct RunFile: Hashable {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// A checkpoint of a stream in the dialogue.
 struct ShippedCheckpoint: Hashable {

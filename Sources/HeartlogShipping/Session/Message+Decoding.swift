@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 extension Message {
   /// Thrown for a greeting in a version that this program does not speak.

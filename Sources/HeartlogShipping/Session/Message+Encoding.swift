@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 extension Message {
   /// The kind of a message as it is encoded, with the most bytes that its payload may have.

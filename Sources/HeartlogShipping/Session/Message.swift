@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogEncryption
+import HeartlogFormat
 
 /// A message of the dialogue. The format is specified in docs/shipping.md.
 enum Message: Hashable {

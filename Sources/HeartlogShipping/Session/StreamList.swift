@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 /// The streams of both ends of a session, in the order in which both ends number them: first the calling
 /// end's, then those that only the serving end has.

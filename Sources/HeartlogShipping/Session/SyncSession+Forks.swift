@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogProofs
+import HeartlogFormat
 
 extension SyncSession {
   /// Finds the last common commits of forked streams, and the ends that only one of the two stores knows.

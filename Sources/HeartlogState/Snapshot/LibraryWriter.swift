@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Writes the table of a library to a snapshot: favorites from the newest on, then the other items by id, with the fields of each sorted by name.
 struct LibraryWriter {

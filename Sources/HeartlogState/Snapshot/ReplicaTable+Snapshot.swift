@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension ReplicaTable {
   func append(to directory: inout ByteWriter, _ writer: inout SnapshotWriter) throws {

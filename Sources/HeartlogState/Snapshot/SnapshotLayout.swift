@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The frame of a snapshot as in docs/format.md: a header, mapped parts, a directory of them, and a trailer.
 ///

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import Synchronization
 
 /// The bytes of a mapped snapshot, read only after their checksums were verified.

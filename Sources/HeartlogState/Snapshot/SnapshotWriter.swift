@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Writes the parts of a snapshot in order, as in docs/format.md.
 struct SnapshotWriter {

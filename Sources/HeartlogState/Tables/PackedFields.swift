@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A field in packed form.
 struct PackedField: BitwiseCopyable {

@@ -1,5 +1,5 @@
 import CHeartlogPlatform
-import HeartlogEvents
+import HeartlogFormat
 
 // The records of a library's tables. A record of zeros is an item, field and so on that was never written. Optional indices are therefore
 // stored plus one, and 0 means none. A malformed snapshot may contain any index; one that is out of range wraps and points nowhere. Flags

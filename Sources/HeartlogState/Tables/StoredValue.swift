@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Holds the texts that values refer to by name.
 protocol TextSource {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Looks for faults of a store's folder and of the files beside the streams. Changes nothing, and takes the lock for one attempt at most.
@@ -16,11 +16,11 @@ package struct StoreExamination {
   /// - Throws: `notAStore`, `inputOutput`.
   package init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     self.options = options
     let identity = try examineIdentity()
-    try storageErrors {
+    try heartlogErrors {
       try examineDisk()
       try examinePermissions()
       let isHeld = try examineLock()
@@ -33,14 +33,14 @@ package struct StoreExamination {
     faults.append(Fault(kind, detail, at: place))
   }
 
-  private mutating func examineIdentity() throws(StorageError) -> StoreIdentity? {
+  private mutating func examineIdentity() throws(HeartlogError) -> StoreIdentity? {
     do { return try StoreIdentity.read(directory) } catch {
       isReadable = false
       switch error.code {
       case .corrupt where error.isNotDownloaded: note(.notDownloaded, at: error.file ?? directory.path)
-      case .corrupt: note(.damagedIdentity, error.reason, at: directory.identityPath)
-      case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.identityPath)
-      case .readOnly: note(.unreadable, error.reason, at: error.file ?? directory.path)
+      case .corrupt: note(.damagedIdentity, error.message, at: directory.identityPath)
+      case .newerFormat: note(.newerFormat, error.message, at: error.file ?? directory.identityPath)
+      case .readOnly: note(.unreadable, error.message, at: error.file ?? directory.path)
       default: throw error
       }
       return nil
@@ -65,10 +65,10 @@ package struct StoreExamination {
         refusal.isReadOnlyFileSystem ? .readOnlyFileSystem : .unwritable, refusal.description,
         at: refusal.path)
     }
-    do throws(StorageError) {
+    do throws(HeartlogError) {
       if try directory.isOpenToOthers() { note(.openToOthers, at: directory.path) }
       for path in [directory.keysPath, directory.keyPath] {
-        let info = try onFiles { () throws(FileError) in try fileSystem.info(path) }
+        let info = try heartlogErrors { try fileSystem.info(path) }
         guard info?.isOpenToOthers == true else { continue }
         note(.keyOpenToOthers, at: path)
         break
@@ -111,7 +111,7 @@ package struct StoreExamination {
 
   private mutating func examine(_ identity: StoreIdentity, isHeld: Bool) throws {
     if try !identity.location.isSame(as: .of(directory)) { note(.copiedFolder, at: directory.path) }
-    do throws(StorageError) {
+    do throws(HeartlogError) {
       if let fault = try DeviceKeys(directory, options).fault(of: identity.replica, in: directory) {
         note(fault, at: directory.keyPath)
       }
@@ -122,15 +122,15 @@ package struct StoreExamination {
       }
     } catch {
       switch error.code {
-      case .corrupt: note(.damagedTrust, error.reason, at: error.file ?? directory.keysPath)
-      case .newerFormat: note(.newerFormat, error.reason, at: error.file ?? directory.keysPath)
+      case .corrupt: note(.damagedTrust, error.message, at: error.file ?? directory.keysPath)
+      case .newerFormat: note(.newerFormat, error.message, at: error.file ?? directory.keysPath)
       // `examinePermissions` reported it.
       case .readOnly: break
       default: throw error
       }
     }
     let libraries = "\(directory.path)/libraries"
-    if try onFiles({ () throws(FileError) in try directory.fileSystem.info(libraries) }) != nil {
+    if try heartlogErrors({ try directory.fileSystem.info(libraries) }) != nil {
       note(.partialStore, at: libraries)
     }
     if let vault = identity.vault, !vault.isEstablished {

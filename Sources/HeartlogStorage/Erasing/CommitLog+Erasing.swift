@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Erasing: the content of events is withheld from every file of the store. Their hashes stay, so that roots and proofs remain valid.
@@ -12,8 +12,8 @@ extension CommitLog {
   /// Names events that have content, in the order of their streams.
   ///
   /// - Throws: `corrupt` if a stream is damaged: there may be more.
-  package func events(in scope: ErasureScope) throws(StorageError) -> [(id: EventID, event: ErasedEvent)] {
-    try storageErrors {
+  package func events(in scope: ErasureScope) throws(HeartlogError) -> [(id: EventID, event: ErasedEvent)] {
+    try heartlogErrors {
       var named: [(id: EventID, event: ErasedEvent)] = []
       var hasher = SHA256Hasher()
       for replica in try directory.replicas() {
@@ -37,12 +37,12 @@ extension CommitLog {
   /// Checks that an erasure can be written and carried out. A segment is replaced by a copy, so there must be room for the largest one.
   ///
   /// - Throws: `diskFull`. Nothing was written then.
-  package func checkRoom(toErase events: [ErasedEvent]) throws(StorageError) {
+  package func checkRoom(toErase events: [ErasedEvent]) throws(HeartlogError) {
     guard let free = directory.fileSystem.freeBytes(at: directory.path) else { return }
     var largest: UInt64 = 0
     for replica in Set(events.map(\.replica)) {
       for segment in try directory.segments(of: replica) {
-        let info = try onFiles { () throws(FileError) in
+        let info = try heartlogErrors {
           try directory.fileSystem.info(directory.path(of: segment, in: replica))
         }
         largest = max(largest, info?.size ?? 0)
@@ -53,7 +53,7 @@ extension CommitLog {
     let names = UInt64((2 * events.count + listed) * ErasedEvent.byteCountMax)
     let needed = largest + names + Self.smallFilesBytes
     guard free < needed else { return }
-    throw StorageError(
+    throw HeartlogError(
       .diskFull, "erasing needs \(needed) bytes of room, and \(free) are free; nothing was erased",
       file: directory.path)
   }
@@ -73,10 +73,10 @@ extension CommitLog {
   }
 
   /// A run without what the log withholds; nil if it contains none of it.
-  package func redacted(_ run: StreamRun) throws(StorageError) -> StreamRun? {
+  package func redacted(_ run: StreamRun) throws(HeartlogError) -> StreamRun? {
     let withheld = withStreams { streamSet.erased.withheld }
     guard !withheld.isEmpty else { return nil }
-    return try storageErrors {
+    return try heartlogErrors {
       guard let rest = withheld.redacted(try RunReceiver.block(of: run)) else { return nil }
       return try run.with(rest)
     }
@@ -90,7 +90,7 @@ extension CommitLog {
   ///
   /// - Parameter anew: Whether to look for content again if all of it should be gone.
   /// - Returns: The content that was withheld by this call; nil if there was nothing to do.
-  package func erase(_ commits: [ErasingCommit], anew: Bool = false) throws(StorageError) -> [Event]? {
+  package func erase(_ commits: [ErasingCommit], anew: Bool = false) throws(HeartlogError) -> [Event]? {
     let known = withStreams { streamSet.erased.list }
     var signed: [ErasingCommit] = []
     for commit in commits where try isSigned(commit.source) { signed.append(commit) }
@@ -100,7 +100,7 @@ extension CommitLog {
       return signed.contains { !events.isSuperset(of: $0.events) }
     }
     guard anew || known.isPending || isNew() else { return nil }
-    return try storageErrors {
+    return try heartlogErrors {
       guard try withQuietLog({ try beginErasing(signed, anew: anew) }) else { return nil }
       var erased: [EventHash: Event] = [:]
       while true {
@@ -162,7 +162,7 @@ extension CommitLog {
   }
 
   /// Whether the owner of a stream has signed a commit of it, as far as this store knows.
-  package func isSigned(_ head: Head) throws(StorageError) -> Bool {
+  package func isSigned(_ head: Head) throws(HeartlogError) -> Bool {
     try checkpoint(of: head.replica).map { $0.checkpoint.size >= head.commit.rawValue } ?? false
   }
 
@@ -225,7 +225,7 @@ extension CommitLog {
       }
       for first in files.sorted() { _ = try withQuietLog { try rewriteSegment(from: first, of: replica) } }
     }
-    throw StorageError(
+    throw HeartlogError(
       .inputOutput, "the segments keep changing while content is erased from them",
       file: directory.streamPath(replica))
   }
@@ -279,9 +279,9 @@ extension CommitLog {
 
   /// Removes the bytes that recovery cut from the tails of a stream, and the damaged files that repair kept. They cannot be rewritten,
   /// because they are not whole frames.
-  private func removeKeptAside(of replica: ReplicaID) throws(StorageError) {
+  private func removeKeptAside(of replica: ReplicaID) throws(HeartlogError) {
     let folder = directory.streamPath(replica)
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       guard try directory.fileSystem.info(folder) != nil else { return }
       for name in try directory.fileSystem.entries(of: folder)
       where name.contains(".cut-") || name.contains(".damaged-") {
@@ -292,7 +292,7 @@ extension CommitLog {
   }
 
   /// Removes all snapshots, also those that are unfinished or set aside.
-  func removeSnapshots() throws(StorageError) {
+  func removeSnapshots() throws(HeartlogError) {
     try SnapshotFolder(at: directory.path, on: directory.fileSystem, options: options).removeAll()
     streamSet.snapshots = []
   }

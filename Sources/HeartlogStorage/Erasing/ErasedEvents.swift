@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The events whose content the store withholds, as this process last read them. What it read of the streams before may have their
 /// content.
@@ -29,7 +29,7 @@ final class ErasedEvents {
   /// Reads the list again.
   ///
   /// - Returns: Whether it has changed. Then all streams must be read again.
-  func refresh() throws(StorageError) -> Bool {
+  func refresh() throws(HeartlogError) -> Bool {
     let found = try ErasedList.read(directory)
     guard found != list else { return false }
     list = found
@@ -38,7 +38,7 @@ final class ErasedEvents {
 
   /// Replaces the list. From here on no run brings the content of its events back, and every process with the store builds its state anew.
   /// The caller holds the lock.
-  func replace(by list: ErasedList) throws(StorageError) {
+  func replace(by list: ErasedList) throws(HeartlogError) {
     var list = list
     lock.update { $0.structure &+= 1 }
     try list.write(in: directory, options)
@@ -47,7 +47,7 @@ final class ErasedEvents {
   }
 
   /// Adds places at which events stand. The caller holds the lock.
-  func add(_ places: [ErasedEvent]) throws(StorageError) {
+  func add(_ places: [ErasedEvent]) throws(HeartlogError) {
     var extended = list
     extended.add(places)
     if extended != list { try replace(by: extended) }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// The file `erased`: the events whose content the store withholds. Source: docs/format.md, "Erased events".
@@ -29,7 +29,7 @@ package struct ErasedList: Equatable, Sendable {
   /// returned as empty and pending.
   ///
   /// - Throws: `newerFormat`.
-  package static func read(_ directory: StoreDirectory) throws(StorageError) -> ErasedList {
+  package static func read(_ directory: StoreDirectory) throws(HeartlogError) -> ErasedList {
     let path = path(in: directory)
     guard let bytes = try directory.contents(of: path) else { return ErasedList() }
     let damaged = ErasedList(isPending: true)
@@ -41,7 +41,7 @@ package struct ErasedList: Equatable, Sendable {
     }
     guard isWhole else { return damaged }
     guard bytes[magic.count] <= version else {
-      throw StorageError(
+      throw HeartlogError(
         .newerFormat,
         "a list of erased events of version \(bytes[magic.count]); this Heartlog reads versions up to \(version)",
         file: path)
@@ -61,7 +61,7 @@ package struct ErasedList: Equatable, Sendable {
   }
 
   /// Replaces the list in a store, durably, as a new generation. The caller holds the lock.
-  package mutating func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
+  package mutating func write(in directory: StoreDirectory, _ options: StorageOptions) throws(HeartlogError) {
     generation = options.random() | 1
     var writer = ByteWriter(Self.magic)
     writer.u8(Self.version)

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Which events to erase.
 package enum ErasureScope: Sendable {

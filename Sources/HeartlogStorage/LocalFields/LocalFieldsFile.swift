@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// The device-local fields of a store: the latest value of each, in the file `local/<replica>.fields`.
@@ -119,7 +119,7 @@ package final class LocalFieldsFile: Sendable {
     let (known, inode, readBytes) = state.withLock { ($0.replica, $0.inode, $0.readBytes) }
     let file: (any OpenFile)?
     do throws(FileError) { file = try fileSystem.open(path(of: replica), .read) } catch {
-      guard error.isNotFound else { throw StorageError(error) }
+      guard error.isNotFound else { throw HeartlogError(error) }
       file = nil
     }
     guard let file else {
@@ -153,9 +153,9 @@ package final class LocalFieldsFile: Sendable {
   /// whole between two records, also one whose sectors a crash has lost, is skipped.
   package static func records(
     in bytes: [UInt8], isStart: Bool, of path: String
-  ) throws(StorageError) -> (records: [Event], end: Int) {
+  ) throws(HeartlogError) -> (records: [Event], end: Int) {
     guard !isStart || bytes.starts(with: magic) else {
-      throw StorageError(
+      throw HeartlogError(
         .corrupt,
         "the file of the device-local fields is damaged. Remove it: only this device's values of such fields are lost",
         file: path)
@@ -265,7 +265,7 @@ package final class LocalFieldsFile: Sendable {
     as replica: ReplicaID, _ body: (StoreLock) throws -> R
   ) throws -> R {
     guard options.access == .readWrite else {
-      throw StorageError(.readOnly, "the store was opened for reading only")
+      throw HeartlogError(.readOnly, "the store was opened for reading only")
     }
     return try withLock { lock in
       try makeFolder()
@@ -284,7 +284,7 @@ package final class LocalFieldsFile: Sendable {
 
   private func withLock<R: Sendable>(_ body: (inout StoreLock?) throws -> R) throws -> R {
     try working.withLock { lock in
-      do { return try body(&lock) } catch let error as FileError { throw StorageError(error) }
+      do { return try body(&lock) } catch let error as FileError { throw HeartlogError(error) }
     }
   }
 
@@ -296,10 +296,10 @@ package final class LocalFieldsFile: Sendable {
     try fileSystem.synchronizeDirectory(directory.parent)
   }
 
-  private func synchronize(_ file: any OpenFile) throws(StorageError) {
+  private func synchronize(_ file: any OpenFile) throws(HeartlogError) {
     do throws(FileError) { try file.synchronizeData() } catch {
       state.withLock { ($0.isSuspect, $0.isUnsynced) = (true, true) }
-      throw StorageError(.outcomeUnknown, error.description, file: error.path)
+      throw HeartlogError(.outcomeUnknown, error.description, file: error.path)
     }
     state.withLock { $0.isUnsynced = false }
   }

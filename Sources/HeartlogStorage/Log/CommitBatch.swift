@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import Synchronization
 
 /// Commits that are written together, and their frames.
@@ -49,7 +49,7 @@ struct CommitBatch {
   }
 
   /// Passes the outcome to each writer. Mutating only to avoid a copy of the array for the call.
-  mutating func endAll(_ failure: StorageError? = nil) {
+  mutating func endAll(_ failure: HeartlogError? = nil) {
     for index in commits.indices { commits[index].end(failure) }
   }
 
@@ -72,7 +72,7 @@ extension CommitLog {
     /// The number of its batch, which determines the event count to wait on. Guarded by `monitor`.
     fileprivate(set) nonisolated(unsafe) var batch = 0
     // Written before `isOver` is set, and read after it.
-    private nonisolated(unsafe) var failure: StorageError?
+    private nonisolated(unsafe) var failure: HeartlogError?
     private let over = Atomic(false)
 
     init(_ commit: Commit, _ durability: Durability) {
@@ -83,13 +83,13 @@ extension CommitLog {
     /// Whether it was written or has failed.
     var isOver: Bool { over.load(ordering: .acquiring) }
 
-    func end(_ failure: StorageError? = nil) {
+    func end(_ failure: HeartlogError? = nil) {
       if let failure { self.failure = failure }
       over.store(true, ordering: .releasing)
     }
 
     /// Throws the error that prevented it from being written, if any.
-    func checkOutcome() throws(StorageError) {
+    func checkOutcome() throws(HeartlogError) {
       if let failure { throw failure }
     }
   }

@@ -1,12 +1,4 @@
-import HeartlogEvents
-
-/// When a commit is acknowledged.
-package enum Durability: Sendable {
-  /// After fdatasync.
-  case durable
-  /// After the write; flushed within 100 ms, and when the store is closed.
-  case buffered
-}
+import HeartlogFormat
 
 /// A commit before its number and stamp are assigned.
 package struct CommitDraft: Sendable {

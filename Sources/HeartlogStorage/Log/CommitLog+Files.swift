@@ -1,3 +1,4 @@
+import HeartlogFormat
 import HeartlogFiles
 
 /// The number of files that a log keeps open between calls.
@@ -57,9 +58,9 @@ extension CommitLog {
   /// closes the files. The next call opens them again, and readers are told to look for what came since.
   ///
   /// Waits for writes in progress. Sealing in the background ends, and goes on when the next segment is full.
-  package func restNow() throws(StorageError) {
+  package func restNow() throws(HeartlogError) {
     rests.add(1, ordering: .relaxed)
-    try monitor.withLock { () throws(StorageError) in
+    try monitor.withLock { () throws(HeartlogError) in
       try checkUsable()
       while true {
         finishWork()

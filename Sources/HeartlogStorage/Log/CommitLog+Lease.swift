@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Acquiring and releasing the store's lock in this process.
@@ -13,7 +13,7 @@ extension CommitLog {
   private static let flushedAheadBytesMin: UInt64 = 256 << 10
 
   /// Acquires the store's lock for this process, and reads everything that other processes wrote.
-  func takeLock(quietly: Bool = false) throws(StorageError) {
+  func takeLock(quietly: Bool = false) throws(HeartlogError) {
     monitor.assertHeld()
     while true {
       try checkWritable()
@@ -30,7 +30,7 @@ extension CommitLog {
     let wasOpen = lease.lock.isOpen
     defer { if !wasOpen { openFileCount.isStale = true } }
     try lease.acquire(waitingAtMost: options.lockMillisecondsMax)
-    do throws(StorageError) {
+    do throws(HeartlogError) {
       // The store may have been closed while this thread waited.
       try checkWritable()
       try prepareTail()
@@ -44,7 +44,7 @@ extension CommitLog {
 
   /// Reads what other processes wrote, and prepares the own tail for writing. If no other process wrote since this process last did, the
   /// tail is already prepared.
-  private func prepareTail() throws(StorageError) {
+  private func prepareTail() throws(HeartlogError) {
     if lease.isTailReady, lease.isUnchanged { return }
     lease.endSeries()
     if !lease.isGenerationUnchanged { try catchUp(nil) }
@@ -95,9 +95,9 @@ extension CommitLog {
   // MARK: - The lease
 
   /// Makes every acknowledged commit durable, and lets other processes write.
-  package func flush() throws(StorageError) {
+  package func flush() throws(HeartlogError) {
     defer { noteFiles() }
-    try monitor.withLock { () throws(StorageError) in
+    try monitor.withLock { () throws(HeartlogError) in
       try checkUsable()
       while isBusy || appender.isFlushing { monitor.wait() }
       if lease.unsyncedSince != nil { synchronizeLease() }
@@ -183,8 +183,8 @@ extension CommitLog {
 
   /// Makes every acknowledged commit durable.
   func synchronizeLease() {
-    do throws(StorageError) {
-      try whileBusy { () throws(StorageError) in
+    do throws(HeartlogError) {
+      try whileBusy { () throws(HeartlogError) in
         if let writer = appender.writer { try appender.synchronize(writer) }
       }
     } catch {

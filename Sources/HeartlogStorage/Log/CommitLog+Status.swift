@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension CommitLog {
   /// The status of one stream, as far as it was read.
@@ -50,7 +50,7 @@ extension CommitLog {
   }
 
   /// The size of the log on disk in bytes, including zeros written ahead.
-  package func logBytes() throws(StorageError) -> UInt64 { try directory.logBytes() }
+  package func logBytes() throws(HeartlogError) -> UInt64 { try directory.logBytes() }
 }
 
 extension StreamSet {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Group commit: queueing commits, and writing them in batches.
@@ -40,7 +40,7 @@ extension CommitLog {
   }
 
   /// Waits until a queued commit is acknowledged. Writes the queue if no other thread does.
-  package func finish(_ pending: PendingCommit) throws(StorageError) -> Commit {
+  package func finish(_ pending: PendingCommit) throws(HeartlogError) -> Commit {
     if !pending.isOver {
       monitor.enter()
       try finishInside(pending)
@@ -65,11 +65,11 @@ extension CommitLog {
 
   /// Leaves the monitor. While another thread writes, this thread waits outside on the event count of its batch. It usually does not need
   /// to enter the monitor again.
-  private func finishInside(_ pending: PendingCommit) throws(StorageError) {
-    try options.trace.span(.commit) { () throws(StorageError) in try waitInside(for: pending) }
+  private func finishInside(_ pending: PendingCommit) throws(HeartlogError) {
+    try options.trace.span(.commit) { () throws(HeartlogError) in try waitInside(for: pending) }
   }
 
-  private func waitInside(for pending: PendingCommit) throws(StorageError) {
+  private func waitInside(for pending: PendingCommit) throws(HeartlogError) {
     while !pending.isOver {
       if isBusy {
         let eventCount = queue.eventCount(of: pending.batch)
@@ -97,16 +97,16 @@ extension CommitLog {
   /// - Parameter draft: the parts that the commit uses are moved out of it, because copying them costs reference counting.
   private func stage(_ draft: inout CommitDraft, _ durability: Durability) throws -> PendingCommit {
     guard queue.tail.next.rawValue <= Limits.numberMax else {
-      throw StorageError(.malformed, "this replica has written all the commits that it can")
+      throw HeartlogError(.invalid, "this replica has written all the commits that it can")
     }
     guard draft.wallTime <= Limits.clockMillisecondsMax else {
-      throw StorageError(.malformed, "a wall time past the year 2199")
+      throw HeartlogError(.invalid, "a wall time past the year 2199")
     }
     // A rejected commit must not advance the clock.
     var advanced = streamSet.clock
     guard let stamp = advanced.next(wallTime: draft.wallTime) else {
-      throw StorageError(
-        .malformed, "a stamp past the year 2999: no stamps are left that this store can write with")
+      throw HeartlogError(
+        .invalid, "a stamp past the year 2999: no stamps are left that this store can write with")
     }
     // The commit is constructed inside its object, because a copy of a commit counts four references.
     let pending = PendingCommit(
@@ -118,7 +118,7 @@ extension CommitLog {
     do throws(MalformedError) {
       try queue.append(pending, recordsAreChecked: draft.recordsAreChecked)
     } catch {
-      throw StorageError(error)
+      throw error.heartlogError
     }
     streamSet.clock = advanced
     return pending
@@ -139,11 +139,11 @@ extension CommitLog {
     swap(&frames, &queue.writing.frames)
     let isDurable = queue.writing.durableCount > 0
     var dropped = CommitBatch()
-    do throws(StorageError) {
+    do throws(HeartlogError) {
       // A flush may have failed after the batch was drafted.
       try appender.checkOutcome()
       let start = isDurable ? options.scheduler.uptimeNanoseconds() : 0
-      let target = try monitor.outside { () throws(StorageError) in
+      let target = try monitor.outside { () throws(HeartlogError) in
         let target = try appendBatch(&frames, isDurable: isDurable)
         // Only one thread is busy at a time, so commits are published in order. The next batch is drafted concurrently.
         streamSet.sink.publish(queue.writing.commits)
@@ -233,16 +233,16 @@ extension CommitLog {
   /// - Returns: the segment that the batch was written to.
   private func appendBatch(
     _ frames: inout CommitFrames, isDurable: Bool
-  ) throws(StorageError) -> SegmentWriter {
+  ) throws(HeartlogError) -> SegmentWriter {
     // If this process dies before the write completes, the next lock holder sees that it must check the files.
     lease.lock.touch()
     let target: SegmentWriter
-    do throws(StorageError) { target = try segmentForWriting() } catch {
+    do throws(HeartlogError) { target = try segmentForWriting() } catch {
       throw addingFreeSpace(error, SegmentHeader.byteCount + frames.byteCount)
     }
     do { try target.append(&frames) } catch {
       guard error.code == .outcomeUnknown else { throw addingFreeSpace(error, frames.byteCount) }
-      throw appender.suspend(target, because: error.reason)
+      throw appender.suspend(target, because: error.message)
     }
     lease.lock.raise(writtenBytes: target.offset)
     if isDurable { try appender.synchronize(target) }
@@ -250,18 +250,18 @@ extension CommitLog {
   }
 
   /// Adds to the error of a full disk how much room the commits need behind the last one, and how much there is.
-  private func addingFreeSpace(_ error: StorageError, _ neededBytes: Int) -> StorageError {
+  private func addingFreeSpace(_ error: HeartlogError, _ neededBytes: Int) -> HeartlogError {
     guard error.code == .diskFull else { return error }
-    var reason = "\(error.reason); the commits need \(neededBytes) bytes"
+    var reason = "\(error.message); the commits need \(neededBytes) bytes"
     // More can be free where the user has a quota.
     if let free = directory.fileSystem.freeBytes(at: directory.path), free < max(neededBytes, 1 << 16) {
       reason += ", and \(free) are free"
     }
-    return StorageError(.diskFull, reason, file: error.file)
+    return HeartlogError(.diskFull, reason, file: error.file)
   }
 
   /// Returns the open segment, or a new one if it is full.
-  private func segmentForWriting() throws(StorageError) -> SegmentWriter {
+  private func segmentForWriting() throws(HeartlogError) -> SegmentWriter {
     let full = appender.writer
     if let full {
       guard full.offset >= options.segmentBytesMax else { return full }

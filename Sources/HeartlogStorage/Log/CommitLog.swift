@@ -1,5 +1,5 @@
 import Dispatch
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 
@@ -60,7 +60,7 @@ package final class CommitLog: @unchecked Sendable {
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
     sink: any CommitSink, from positions: [StreamPosition] = [], snapshots: [SnapshotClaim] = [],
     progress: LogProgress? = nil
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     let found = try StoreIdentity.readWithFile(directory)
     self.options = options
@@ -74,7 +74,7 @@ package final class CommitLog: @unchecked Sendable {
       erased: ErasedEvents(directory, options, lock), snapshots: snapshots, sink: sink)
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
-    try monitor.withLock { () throws(StorageError) in
+    try monitor.withLock { () throws(HeartlogError) in
       let page = lease.lock.page()
       _ = try streamSet.erased.refresh()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
@@ -103,7 +103,7 @@ package final class CommitLog: @unchecked Sendable {
   package var ownReplica: ReplicaID { streamSet.ownReplica.withLock { $0 } }
 
   /// Whether the folder of a store is a copy, which becomes a new replica when it is next written.
-  package static func isCopied(at path: String, on fileSystem: any FileSystem) throws(StorageError) -> Bool {
+  package static func isCopied(at path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> Bool {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     return try !StoreIdentity.read(directory).location.isSame(as: .of(directory))
   }
@@ -135,25 +135,25 @@ package final class CommitLog: @unchecked Sendable {
   package var hasTakenPermissions: Bool { monitor.withLock { recovery.tookPermissions } }
 
   /// Why the last attempt to seal in the background failed.
-  package var sealingFailure: StorageError? { monitor.withLock { sealing.failure } }
+  package var sealingFailure: HeartlogError? { monitor.withLock { sealing.failure } }
 
   /// Reads what other processes and other replicas wrote.
-  package func refresh() throws(StorageError) {
+  package func refresh() throws(HeartlogError) {
     defer { noteFiles() }
-    try monitor.withLock { () throws(StorageError) in
+    try monitor.withLock { () throws(HeartlogError) in
       try checkUsable()
       try refreshInside()
     }
   }
 
-  private func refreshInside() throws(StorageError) {
+  private func refreshInside() throws(HeartlogError) {
     // No other process can have written while this process holds the lock.
     guard !lease.isHeld else { return }
     let page = lease.lock.page()
     if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 {
       return lease.noteSeen(page)
     }
-    try options.trace.span(.refresh) { () throws(StorageError) in try catchUp(nil) }
+    try options.trace.span(.refresh) { () throws(HeartlogError) in try catchUp(nil) }
   }
 
   /// What this process has read of the store. Readers ask it whether to call `refreshForReading`.
@@ -188,7 +188,7 @@ package final class CommitLog: @unchecked Sendable {
     }
     if phase != .closed {
       let generation = lease.lock.page().generation
-      do throws(StorageError) { try refreshInside() } catch { seen.note(generation) }
+      do throws(HeartlogError) { try refreshInside() } catch { seen.note(generation) }
     }
     // Without entering the monitor again: a thread that drafts may be in it then.
     openFileCount.isStale = true
@@ -201,7 +201,7 @@ package final class CommitLog: @unchecked Sendable {
   /// Reads new data in every stream.
   ///
   /// - Parameter anew: reads the whole log again, into a sink that was notified of it.
-  func catchUp(_ progress: LogProgress?, anew: Bool = false) throws(StorageError) {
+  func catchUp(_ progress: LogProgress?, anew: Bool = false) throws(HeartlogError) {
     queue.looksForHeads = true
     let page = lease.lock.page()
     if !anew, lease.seenPage?.structure != page.structure || page.structure == 0 {
@@ -216,7 +216,7 @@ package final class CommitLog: @unchecked Sendable {
   ///   - identityFile: the file that `identity` was read from.
   private func catchUp(
     _ progress: LogProgress?, page: StoreLock.Page, anew: Bool = false, identityFile: (any OpenFile)? = nil
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     if anew || lease.seenPage?.structure != page.structure || page.structure == 0 {
       if try !isIdentity(in: identityFile) { streamSet.identity = try StoreIdentity.read(directory) }
       for replica in try directory.replicas() where streamSet.readers[replica] == nil {
@@ -240,9 +240,9 @@ package final class CommitLog: @unchecked Sendable {
   }
 
   /// Whether an open file is the current identity file. That file is only ever replaced by another.
-  private func isIdentity(in file: (any OpenFile)?) throws(StorageError) -> Bool {
+  private func isIdentity(in file: (any OpenFile)?) throws(HeartlogError) -> Bool {
     guard let file else { return false }
-    return try onFiles { () throws(FileError) in
+    return try heartlogErrors {
       try directory.fileSystem.info(directory.identityPath)?.inode == file.inode()
     }
   }
@@ -283,12 +283,12 @@ package final class CommitLog: @unchecked Sendable {
     }
   }
 
-  func checkUsable() throws(StorageError) {
-    if phase == .closed { throw StorageError(.misuse, "the store was closed") }
+  func checkUsable() throws(HeartlogError) {
+    if phase == .closed { throw HeartlogError(.misuse, "the store was closed") }
     try access.checkProcess()
   }
 
-  func checkWritable() throws(StorageError) {
+  func checkWritable() throws(HeartlogError) {
     try checkUsable()
     try appender.checkOutcome()
     try access.checkWritable()

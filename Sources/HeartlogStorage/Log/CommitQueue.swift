@@ -1,5 +1,5 @@
 import Dispatch
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Group commit: the queued commits, those that are being written, and the threads that wait for either.

@@ -1,3 +1,4 @@
+import HeartlogFormat
 import HeartlogFiles
 
 /// Whether this process may read and write the log.
@@ -26,16 +27,16 @@ struct LogAccess {
   /// After a fork, the lock and the unflushed data belong to the parent process.
   var isOfThisProcess: Bool { fileSystem.processID == processID }
 
-  func checkProcess() throws(StorageError) {
+  func checkProcess() throws(HeartlogError) {
     guard isOfThisProcess else {
-      throw StorageError(.misuse, "the store was opened before a fork; open it again in the new process")
+      throw HeartlogError(.misuse, "the store was opened before a fork; open it again in the new process")
     }
   }
 
   /// Whether the log may be written, as far as it was opened for that.
   var isWritable: Bool { isReadOnlyBecause == nil }
 
-  func checkWritable() throws(StorageError) {
-    if let isReadOnlyBecause { throw StorageError(.readOnly, isReadOnlyBecause, file: path) }
+  func checkWritable() throws(HeartlogError) {
+    if let isReadOnlyBecause { throw HeartlogError(.readOnly, isReadOnlyBecause, file: path) }
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import HeartlogTracing
 
@@ -26,7 +26,7 @@ final class SegmentAppender {
   /// receive it.
   @exclusivity(unchecked) var flush = Flush.none
   /// The error that ended writing permanently, because it is unknown whether the last commits are on disk.
-  @exclusivity(unchecked) private(set) var failure: StorageError?
+  @exclusivity(unchecked) private(set) var failure: HeartlogError?
 
   init(_ directory: StoreDirectory, _ lease: StoreLease, _ trace: StoreTrace = StoreTrace()) {
     self.directory = directory
@@ -37,16 +37,16 @@ final class SegmentAppender {
   /// Creates an open segment that starts with `commit`.
   func createSegment(
     before commit: Commit, by writer: StoreIdentity, _ options: StorageOptions
-  ) throws(StorageError) -> SegmentWriter {
+  ) throws(HeartlogError) -> SegmentWriter {
     if commit.number.rawValue == 1 { try directory.makeStreamFolder(of: writer.replica) }
     let tree = try directory.newestFrontier(of: writer.replica)
-    func create(aheadBytes: UInt64) throws(StorageError) -> SegmentWriter {
+    func create(aheadBytes: UInt64) throws(HeartlogError) -> SegmentWriter {
       try SegmentWriter.create(
         in: directory, of: writer.replica, named: writer.name, firstCommit: commit.number,
         firstSequence: commit.firstSequence, behind: tree, options, aheadBytes: aheadBytes)
     }
     let created: SegmentWriter
-    do throws(StorageError) { created = try create(aheadBytes: SegmentWriter.aheadBytes) } catch {
+    do throws(HeartlogError) { created = try create(aheadBytes: SegmentWriter.aheadBytes) } catch {
       guard error.code == .diskFull else { throw error }
       // A disk without room for the zeros may have room for the header and the commits.
       created = try create(aheadBytes: 0)
@@ -87,7 +87,7 @@ final class SegmentAppender {
   }
 
   /// Performs one fdatasync. After a failure, nothing is appended to the segment again.
-  func synchronize(_ segment: SegmentWriter) throws(StorageError) {
+  func synchronize(_ segment: SegmentWriter) throws(HeartlogError) {
     do {
       try trace.span(.synchronize) { () throws(FileError) in try segment.synchronize() }
     } catch { throw suspend(segment, because: error.description) }
@@ -128,17 +128,17 @@ final class SegmentAppender {
   }
 
   /// Records that an fsync of the own stream failed. Nothing is written after that.
-  func fail(_ error: StorageError) {
+  func fail(_ error: HeartlogError) {
     failure = error
     trace.record(.writingFailed, error.description)
     forgetUnsynced()
   }
 
   /// Throws if the outcome of written commits is unknown.
-  func checkOutcome() throws(StorageError) { if let failure { throw failure } }
+  func checkOutcome() throws(HeartlogError) { if let failure { throw failure } }
 
   /// Ends a segment whose fsync failed. Its last batch may or may not be on disk, and retrying would not tell.
-  func suspend(_ segment: SegmentWriter, because reason: String) -> StorageError {
+  func suspend(_ segment: SegmentWriter, because reason: String) -> HeartlogError {
     writer = nil
     var reason = "\(reason); whether the last commits are there shows when the store is opened again"
     let folder = directory.streamPath(segment.header.replica)
@@ -150,6 +150,6 @@ final class SegmentAppender {
       reason += "; the segment could not be set aside either: \(error)"
     }
     lease.lock.update { $0.structure &+= 1 }
-    return StorageError(.outcomeUnknown, reason, file: segment.path, offset: segment.durableOffset)
+    return HeartlogError(.outcomeUnknown, reason, file: segment.path, offset: segment.durableOffset)
   }
 }

@@ -1,3 +1,4 @@
+import HeartlogFormat
 import HeartlogFiles
 
 /// The store's lock as this process holds it, and what this process knows of the log since it last held the lock.
@@ -11,7 +12,7 @@ final class StoreLease {
   private var isAcquiring = false
   private var acquisitions = 0
   /// The last failed acquisition. A thread that waited for it need not wait that long again.
-  private var failedAcquisition: (number: Int, error: StorageError)?
+  private var failedAcquisition: (number: Int, error: HeartlogError)?
   /// True if other processes want the lock. No commit is queued until they have had it.
   @exclusivity(unchecked) var isYielding = false
   /// The number of threads that want exclusive access to the log. No commit is queued until they have had it.
@@ -45,7 +46,7 @@ final class StoreLease {
   var isBeingAcquired: Bool { isAcquiring }
 
   /// Waits until another thread has acquired the lock or failed to.
-  func waitForAcquisition() throws(StorageError) {
+  func waitForAcquisition() throws(HeartlogError) {
     monitor.assertHeld()
     let awaited = acquisitions
     monitor.wait()
@@ -53,13 +54,13 @@ final class StoreLease {
   }
 
   /// Acquires the lock. Leaves the monitor while it waits.
-  func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
+  func acquire(waitingAtMost milliseconds: Int) throws(HeartlogError) {
     monitor.assertHeld()
     isAcquiring = true
     acquisitions += 1
     defer { monitor.notifyAll() }
-    do throws(StorageError) {
-      try monitor.outside { () throws(StorageError) in try lock.acquire(waitingAtMost: milliseconds) }
+    do throws(HeartlogError) {
+      try monitor.outside { () throws(HeartlogError) in try lock.acquire(waitingAtMost: milliseconds) }
     } catch {
       isAcquiring = false
       failedAcquisition = (acquisitions, error)

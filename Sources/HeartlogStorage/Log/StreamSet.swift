@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// What was read of each stream and passed to the sink, what damage was found, and the identity of the writer of the own stream.
@@ -67,14 +67,14 @@ final class StreamSet {
   ///
   /// - Parameter page: the lock's page as it was before the stream is read.
   func readOn(_ replica: ReplicaID, _ page: StoreLock.Page, _ meter: inout ProgressMeter)
-    throws(StorageError)
+    throws(HeartlogError)
   {
     guard let reader = readers[replica] else { return }
     ends[replica] = nil
     reader.borrowsRows = true
     let frames = ReadAhead(reader, page: page)
     while true {
-      let found = try storageErrors { try frames.next() }
+      let found = try heartlogErrors { try frames.next() }
       switch found.next {
       case .end(.whole): return
       case .end(.unfinished(let finding)), .end(.corrupt(let finding)):

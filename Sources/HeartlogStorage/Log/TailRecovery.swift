@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// What the lock holder does with the tails that it finds, before it writes. Source of the verdicts: docs/format.md, "Recovery".
 ///
@@ -39,11 +38,11 @@ final class TailRecovery {
   /// store, as far as this one can tell.
   ///
   /// - Throws: `corrupt` if a stream is damaged. Nothing is changed then.
-  func recover() throws(StorageError) {
+  func recover() throws(HeartlogError) {
     if let corrupt = streamSet.damage {
       let cause = corrupt.error.isNotDownloaded ? "part of it is missing" : "it is damaged"
-      throw StorageError(
-        .corrupt, "the store is read-only because \(cause): \(corrupt.error.reason)",
+      throw HeartlogError(
+        .corrupt, "the store is read-only because \(cause): \(corrupt.error.message)",
         file: corrupt.error.file, offset: corrupt.error.offset, commits: corrupt.error.commits)
     }
     let own = streamSet.own
@@ -63,7 +62,7 @@ final class TailRecovery {
       let location = try StoreIdentity.Location.of(directory)
       let isMoved = !location.isSame(as: streamSet.identity.location)
       if isOver || isMoved {
-        try storageErrors { try signFormer() }
+        try heartlogErrors { try signFormer() }
         try becomeNewReplica(at: location)
       } else if try lacksKey() {
         try becomeNewReplica(at: location)
@@ -71,7 +70,7 @@ final class TailRecovery {
         try resolve(own)
       }
     } else if isOver {
-      try storageErrors { try signFormer() }
+      try heartlogErrors { try signFormer() }
       try becomeNewReplica(at: streamSet.identity.location)
     }
     if let finding {
@@ -85,7 +84,7 @@ final class TailRecovery {
   }
 
   /// Whether the store must stop writing its own stream, because its numbers were already used or nothing would read them.
-  private func isOver(_ own: StreamReader, missing: [Finding]) throws(StorageError) -> Bool {
+  private func isOver(_ own: StreamReader, missing: [Finding]) throws(HeartlogError) -> Bool {
     if own.isEnded || missing.contains(where: { $0.replica == own.replica }) { return true }
     // A segment that begins with a block was received. In that case `store` belongs to another folder, or is older than this one.
     guard let cursor = own.cursor, own.segment?.state == .open, try cursor.wake(in: directory) else {
@@ -100,12 +99,12 @@ final class TailRecovery {
   /// - Parameter replica: the replica whose loss is already reported.
   private func setAside(
     _ missing: [(claim: SnapshotClaim, finding: Finding)], reportedOf replica: ReplicaID?
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     guard !missing.isEmpty else { return }
     for file in Set(missing.map(\.claim.file)).sorted() {
       do throws(FileError) { try directory.fileSystem.rename(file, to: file + ".lost") } catch {
         // The file was removed. Snapshots may be removed at any time.
-        guard error.isNotFound else { throw StorageError(error) }
+        guard error.isNotFound else { throw HeartlogError(error) }
       }
     }
     reports += missing.map(\.finding).filter { $0.replica != replica }
@@ -113,7 +112,7 @@ final class TailRecovery {
   }
 
   /// Writes down what was lost: from here on, neither the page nor a snapshot tells.
-  private func remember(_ losses: [Finding]) throws(StorageError) {
+  private func remember(_ losses: [Finding]) throws(HeartlogError) {
     guard !losses.isEmpty else { return }
     let known = try LostCommits.read(directory)
     var list = known
@@ -126,7 +125,7 @@ final class TailRecovery {
   /// Ensures that data appended to a stream's tail will be read. Switches away from a segment whose commits another process has sealed and
   /// may not have removed before it died, and removes what such a process left behind. Checks again only if files of the store have
   /// changed.
-  func resolve(_ reader: StreamReader) throws(StorageError) {
+  func resolve(_ reader: StreamReader) throws(HeartlogError) {
     guard reader.resolvedStructure != lease.lock.page().structure else { return }
     let serving = try directory.servingSegments(of: reader.replica).serving
     if let segment = reader.segment, !serving.contains(segment) {
@@ -134,7 +133,7 @@ final class TailRecovery {
       var meter = ProgressMeter(nil, total: 0)
       try streamSet.readOn(reader.replica, lease.lock.page(), &meter)
       guard streamSet.ends[reader.replica] == nil else {
-        throw StorageError(
+        throw HeartlogError(
           .inputOutput, "the segments keep changing", file: directory.streamPath(reader.replica))
       }
     }
@@ -143,13 +142,13 @@ final class TailRecovery {
   }
 
   /// Cuts the bad data from the tail of a stream, and keeps a copy of it.
-  func cutTail(_ finding: Finding, of own: StreamReader) throws(StorageError) {
+  func cutTail(_ finding: Finding, of own: StreamReader) throws(HeartlogError) {
     if own.replica == streamSet.identity.replica { appender.writer = nil }
     guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset,
       finding.error.file == cursor.path
     else { return }
     lease.lock.update { _ in }
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       // A suspect is copied up to its last whole frame, and is not written to.
       let isSuspect = segment.state == .suspect
       let file = try directory.fileSystem.open(cursor.path, isSuspect ? .read : .readWrite)
@@ -179,7 +178,7 @@ final class TailRecovery {
   }
 
   /// Opens the tail for writing, unless this process already has it open in its current state.
-  private func recoverOwnTail(of own: StreamReader) throws(StorageError) {
+  private func recoverOwnTail(of own: StreamReader) throws(HeartlogError) {
     guard let cursor = own.cursor, let segment = own.segment, segment.state != .sealed else {
       appender.writer = nil
       return
@@ -193,14 +192,14 @@ final class TailRecovery {
   }
 
   /// Opens the segment of the own tail, and makes everything in it durable.
-  private func openTail(at cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
+  private func openTail(at cursor: SegmentCursor) throws(HeartlogError) -> SegmentWriter {
     let page = lease.lock.page()
     let isRecorded = page.replica == streamSet.identity.replica && page.segment == cursor.header.id
     if !isRecorded {
       // The process that created the segment may have died before its names were durable.
       try synchronizeNames(startingWith: cursor.header.firstCommit)
     }
-    let writer = try onFiles { () throws(FileError) in
+    let writer = try heartlogErrors {
       let file: any OpenFile =
         if let writer = appender.writer, writer.file === cursor.file {
           writer.file
@@ -220,8 +219,8 @@ final class TailRecovery {
   }
 
   /// Makes the directory entries on the path to a segment of the own stream durable.
-  private func synchronizeNames(startingWith firstCommit: CommitNumber) throws(StorageError) {
-    try onFiles { () throws(FileError) in
+  private func synchronizeNames(startingWith firstCommit: CommitNumber) throws(HeartlogError) {
+    try heartlogErrors {
       try directory.fileSystem.synchronizeDirectory(directory.streamPath(streamSet.identity.replica))
       guard firstCommit.rawValue == 1 else { return }
       try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
@@ -232,21 +231,21 @@ final class TailRecovery {
 
   /// Creates a file with the whole frames of a tail, which replaces it, because data that the system has cached for a file whose fsync
   /// failed may never reach the disk.
-  private func copyOfTail(_ cursor: SegmentCursor) throws(StorageError) -> SegmentWriter {
+  private func copyOfTail(_ cursor: SegmentCursor) throws(HeartlogError) -> SegmentWriter {
     let folder = directory.streamPath(cursor.header.replica)
     let offset = cursor.offset
-    let bytes = try onFiles { () throws(FileError) in
+    let bytes = try heartlogErrors {
       try directory.fileSystem.open(cursor.path, .read).bytes(Int(offset), at: 0)
     }
     guard bytes.count == Int(offset) else {
-      throw StorageError(
+      throw HeartlogError(
         .inputOutput, "the segment became shorter while it was copied", file: cursor.path)
     }
     lease.lock.update { $0.structure &+= 1 }
     let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
     let path = "\(folder)/\(segment.name)"
     try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
-    let file = try onFiles { () throws(FileError) in
+    let file = try heartlogErrors {
       if cursor.path != path {
         try directory.fileSystem.remove(cursor.path)
         try directory.fileSystem.synchronizeDirectory(folder)
@@ -258,12 +257,12 @@ final class TailRecovery {
   }
 
   /// Removes a stream's unfinished files, and the segments whose commits are all in the previous segment.
-  private func removeLeftovers(of replica: ReplicaID, besides serving: [SegmentFile]) throws(StorageError) {
+  private func removeLeftovers(of replica: ReplicaID, besides serving: [SegmentFile]) throws(HeartlogError) {
     let folder = directory.streamPath(replica)
     var names: [String]
     do { names = try directory.fileSystem.entries(of: folder) } catch {
       if error.isNotFound { return }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
     let serving = Set(serving.map(\.name))
     names = names.filter { name in
@@ -271,7 +270,7 @@ final class TailRecovery {
     }
     guard !names.isEmpty else { return }
     lease.lock.update { $0.structure &+= 1 }
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       // The replacement must be durable first, because the process that sealed it may have died before that.
       try directory.fileSystem.synchronizeDirectory(folder)
       for name in names { try directory.fileSystem.remove("\(folder)/\(name)") }
@@ -284,7 +283,7 @@ final class TailRecovery {
   /// Opens the tail of a received stream for writing, with everything in it durable; nil if the stream has none.
   ///
   /// What reached the page cache only may be read, but not named: what names it could outlive it.
-  func openReceivedTail(of reader: StreamReader) throws(StorageError) -> SegmentWriter? {
+  func openReceivedTail(of reader: StreamReader) throws(HeartlogError) -> SegmentWriter? {
     if let finding = streamSet.ends[reader.replica], finding.verdict != .corrupt {
       try cutTail(finding, of: reader)
       streamSet.ends[reader.replica] = nil
@@ -293,7 +292,7 @@ final class TailRecovery {
       return nil
     }
     if segment.state == .suspect || lease.lock.isReceiving(reader.replica) { return try copyOfTail(cursor) }
-    let writer = try onFiles { () throws(FileError) in
+    let writer = try heartlogErrors {
       let file = try directory.fileSystem.open(cursor.path, .readWrite)
       return SegmentWriter(
         file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
@@ -301,14 +300,14 @@ final class TailRecovery {
     }
     // The process that received the last run may have died before the run or the file's name was durable.
     do { try writer.synchronize() } catch { throw appender.suspend(writer, because: error.description) }
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       try directory.fileSystem.synchronizeDirectory(directory.streamPath(reader.replica))
     }
     return writer
   }
 
   /// Makes the last run of a stream durable if its receiver was killed, or could not do so, and cuts off a run that was not written whole.
-  private func makeReceivedDurable() throws(StorageError) {
+  private func makeReceivedDurable() throws(HeartlogError) {
     guard lease.lock.isReceiving || !streamSet.ends.isEmpty else { return }
     for reader in streamSet.readers.values where reader.replica != streamSet.identity.replica {
       guard lease.lock.isReceiving(reader.replica) || streamSet.ends[reader.replica]?.verdict == .torn,
@@ -333,7 +332,7 @@ final class TailRecovery {
       last = try streamSet.checkpoints.last(of: replica)
       signed = try streamSet.checkpoints.sign(
         streamSet.identity, upTo: streamSet.own.tail.head, after: last, streamSet.merkleCaches)
-    } catch let error as StorageError where error.code == .corrupt {
+    } catch let error as HeartlogError where error.code == .corrupt {
       return
     }
     guard let signed, signed != last else { return }
@@ -346,13 +345,13 @@ final class TailRecovery {
   }
 
   /// Whether the store signs its stream but does not have the key: it was made before there were keys, or the key was lost.
-  private func lacksKey() throws(StorageError) -> Bool {
+  private func lacksKey() throws(HeartlogError) -> Bool {
     guard keys.isSigning else { return false }
     return try keys.key(of: streamSet.identity.replica) == nil
   }
 
   /// The folder was copied or restored, or lost acknowledged commits. Its numbers may be in use elsewhere.
-  func becomeNewReplica(at location: StoreIdentity.Location) throws(StorageError) {
+  func becomeNewReplica(at location: StoreIdentity.Location) throws(HeartlogError) {
     var generator = options.generator
     var changed = streamSet.identity
     // The old key is replaced before the file `store` names the new replica. If this process dies in between, the next writer makes
@@ -364,7 +363,7 @@ final class TailRecovery {
     lease.lock.update { $0.structure &+= 1 }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // The new stream names the last commit of the old one, so that commit must not be lost after it.
-      try onFiles { () throws(FileError) in
+      try heartlogErrors {
         try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
       }
     }

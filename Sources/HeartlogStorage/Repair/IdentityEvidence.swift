@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Evidence in a store's folder of which replica wrote it, for a damaged or missing file `store`. Source: docs/format.md, "Repair".
@@ -53,7 +53,7 @@ struct IdentityEvidence {
   /// The file's checksum does not match, so each line must be proven by something else. If the machine's hash, the inode and the
   /// birth time in nanoseconds equal the present ones, that cannot be the result of damage: then this is the folder that wrote the
   /// store, not a copy. The same is true of a replica that a stream's header or the lock page names.
-  func provenReplica(at location: StoreIdentity.Location) throws(StorageError) -> ReplicaID? {
+  func provenReplica(at location: StoreIdentity.Location) throws(HeartlogError) -> ReplicaID? {
     guard let replica = remains.replica, let recorded = remains.location, recorded == location,
       location.birthTime != 0, !directory.fileSystem.machineID.isEmpty,
       page.replica == replica || (page.replica == Self.noReplica && names[replica] != nil),

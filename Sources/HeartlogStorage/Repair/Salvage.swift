@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// What was read of a stream, and what is lost of it.
 package struct SalvagedStream: Sendable {
@@ -25,7 +24,7 @@ package struct SalvagedStream: Sendable {
   /// The replica's name as shown to people.
   package internal(set) var name = ""
   /// The first damage; nil if there is none.
-  package internal(set) var damage: StorageError?
+  package internal(set) var damage: HeartlogError?
   /// The last commit of the stream itself that the copy has; 0 for none.
   package internal(set) var lastCommit: UInt64 = 0
   package internal(set) var branches: [Branch] = []
@@ -49,7 +48,7 @@ package struct Salvage {
   /// - Parameters:
   ///   - path: The folder of the damaged store.
   ///   - target: The log of the other store, which has nothing yet.
-  package init(of path: String, on fileSystem: any FileSystem, to target: CommitLog) throws(StorageError) {
+  package init(of path: String, on fileSystem: any FileSystem, to target: CommitLog) throws(HeartlogError) {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     try directory.checkIsDownloaded()
     self.directory = directory
@@ -60,7 +59,7 @@ package struct Salvage {
   /// The membership of the damaged store in a vault, as far as it can be read; nil if it has none.
   package static func vault(
     at path: String, on fileSystem: any FileSystem
-  ) throws(StorageError) -> VaultMembership? {
+  ) throws(HeartlogError) -> VaultMembership? {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     do { return try StoreIdentity.read(directory).vault } catch {
       guard error.isMendable else { throw error }
@@ -78,8 +77,8 @@ package struct Salvage {
   /// everything before the first damage or missing content, but of a signed stream nothing that is not signed.
   ///
   /// A damaged stream thus ends in the other store before its first bad byte, and a sync takes the rest like any other commits.
-  package func begin() throws(StorageError) {
-    try storageErrors {
+  package func begin() throws(HeartlogError) {
+    try heartlogErrors {
       try target.withhold(erased.events)
       for replica in try directory.replicas() {
         let signed = try checkpoint(of: replica)
@@ -93,8 +92,8 @@ package struct Salvage {
   ///
   /// - Parameter branches: Whether commits that continue nothing are copied as streams of their own.
   /// - Returns: What was read of each stream, and what is lost of it.
-  package func finish(branches: Bool) throws(StorageError) -> [SalvagedStream] {
-    try storageErrors {
+  package func finish(branches: Bool) throws(HeartlogError) -> [SalvagedStream] {
+    try heartlogErrors {
       var streams: [SalvagedStream] = []
       for replica in try directory.replicas() {
         streams.append(try copy(replica, branches: branches))
@@ -104,7 +103,7 @@ package struct Salvage {
   }
 
   /// Keeps checkpoints aside whose commits are lost, and ends the streams that are ended in the damaged store.
-  package func settle() throws(StorageError) {
+  package func settle() throws(HeartlogError) {
     try target.setLostCheckpointsAside()
     for replica in try directory.replicas() {
       do {
@@ -117,7 +116,7 @@ package struct Salvage {
   }
 
   /// The checkpoint of a stream; nil if there is none with a valid signature.
-  private func checkpoint(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
+  private func checkpoint(of replica: ReplicaID) throws(HeartlogError) -> SignedCheckpoint? {
     do {
       let signed = try CheckpointFile.read(of: replica, in: directory)
       return signed?.isSigned == true ? signed : nil
@@ -269,7 +268,7 @@ private struct StreamCopier {
       switch try target.restore(run) {
       case .appended, .known: break
       case .gap, .diverged, .waiting, .refused, .unsigned, .full:
-        throw StorageError(
+        throw HeartlogError(
           .corrupt, "commits \(run.firstCommit) to \(run.lastCommit) of \(run.replica) cannot be copied",
           file: target.directory.path)
       }
@@ -286,14 +285,14 @@ private struct StreamCopier {
 
 extension CommitLog {
   /// Withholds events from everything that is received from now on.
-  func withhold(_ events: [ErasedEvent]) throws(StorageError) {
+  func withhold(_ events: [ErasedEvent]) throws(HeartlogError) {
     guard !events.isEmpty else { return }
-    try storageErrors { try withQuietLog { try streamSet.erased.add(events) } }
+    try heartlogErrors { try withQuietLog { try streamSet.erased.add(events) } }
   }
 
   /// Keeps checkpoints that cover commits which are not here under another name: the loss is known, and need not be told again.
-  func setLostCheckpointsAside() throws(StorageError) {
-    try storageErrors {
+  func setLostCheckpointsAside() throws(HeartlogError) {
+    try heartlogErrors {
       try withQuietLog {
         for replica in try directory.replicas() {
           let head = streamSet.readers[replica]?.tail.head?.rawValue ?? 0
@@ -310,13 +309,13 @@ extension CommitLog {
   }
 
   /// Keeps a checkpoint with a valid signature, whether its commits are here or not: from now on, only what its owner signed is received.
-  func keep(_ signed: SignedCheckpoint) throws(StorageError) {
+  func keep(_ signed: SignedCheckpoint) throws(HeartlogError) {
     let replica = signed.checkpoint.replica
     if try restore(signed) { return }
     let head = CommitNumber(rawValue: signed.checkpoint.size)
     // Commits that contradict it are unsigned.
     guard try streamRoot(of: replica, at: head) == nil else { return }
-    try storageErrors {
+    try heartlogErrors {
       try withQuietLog {
         try directory.makeStreamFolder(of: replica)
         try streamSet.checkpoints.write(signed)

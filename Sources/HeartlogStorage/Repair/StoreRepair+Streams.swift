@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// A store with a copy of the damaged store's streams, filled up from elsewhere as by a sync.
@@ -49,7 +49,7 @@ extension StoreRepair {
     let commits: ClosedRange<CommitNumber>
     /// The damaged file; nil if a segment is missing.
     let damaged: SegmentFile?
-    let damage: StorageError
+    let damage: HeartlogError
     /// Whether nothing of the stream follows it.
     let isEnd: Bool
     /// The last readable commit before the damage.
@@ -62,7 +62,7 @@ extension StoreRepair {
 
   /// Why a stream cannot be mended, as a phrase.
   private struct Unmendable: Error {
-    let damage: StorageError
+    let damage: HeartlogError
     let reason: String
   }
 
@@ -93,7 +93,7 @@ extension StoreRepair {
       if let finding, finding.verdict == .corrupt, found.unmendable == nil,
         finding.error.file != CheckpointFile.path(of: replica, in: draft)
       {
-        leave(finding.error, "left unchanged: with what \(copies.origin) has, \(finding.error.reason)")
+        leave(finding.error, "left unchanged: with what \(copies.origin) has, \(finding.error.message)")
         continue
       }
       try install(found.replacements, of: replica, from: copies)
@@ -103,10 +103,10 @@ extension StoreRepair {
     }
   }
 
-  private mutating func leave(_ damage: StorageError, _ outcome: String) {
+  private mutating func leave(_ damage: HeartlogError, _ outcome: String) {
     report.entries.append(
       RepairReport.Entry(
-        file: damage.file ?? directory.path, damage: damage.reason, outcome: outcome, isMended: false))
+        file: damage.file ?? directory.path, damage: damage.message, outcome: outcome, isMended: false))
   }
 
   /// Reads a stream to its first damage, or to the first content that is missing although it was not erased.
@@ -119,7 +119,7 @@ extension StoreRepair {
     while true {
       switch try reader.next() {
       case .frame(.block(let block), let cursor) where takesContent && !erased.explains(block):
-        let error = StorageError(
+        let error = HeartlogError(
           .corrupt, Self.missingContent, file: cursor.path, offset: cursor.passedOffset,
           commits: block.firstCommit...block.lastCommit)
         return (
@@ -188,7 +188,7 @@ extension StoreRepair {
         unread.map({ next != nil && $0.rawValue > lastNeeded }) ?? true,
         next != nil || copied > found.readable || isWhole
       else { throw unmendable(copies.reason(for: replica, copied: copied, unread: unread)) }
-      if damage.reason == Self.missingContent,
+      if damage.message == Self.missingContent,
         let left = try self.damage(of: replica, in: copies.directory), left.readable < lastNeeded
       {
         throw unmendable("\(copies.origin) does not have it either")
@@ -213,9 +213,9 @@ extension StoreRepair {
     }
   }
 
-  private static func unmendable(_ error: any Error, _ damage: StorageError? = nil) -> Unmendable {
-    let error = error as? StorageError ?? StorageError(.inputOutput, String(describing: error))
-    return Unmendable(damage: damage ?? error, reason: error.reason)
+  private static func unmendable(_ error: any Error, _ damage: HeartlogError? = nil) -> Unmendable {
+    let error = error as? HeartlogError ?? HeartlogError(.inputOutput, String(describing: error))
+    return Unmendable(damage: damage ?? error, reason: error.message)
   }
 
   /// The files that a sealed segment takes precedence over.
@@ -232,7 +232,7 @@ extension StoreRepair {
   /// Builds a segment from commits of the copy. Whatever the store says about the stream's tree must be true of the whole copy.
   private func sealedFile(
     of commits: ClosedRange<CommitNumber>, of replica: ReplicaID, _ draft: StoreDirectory,
-    _ copies: StreamCopies, _ damage: StorageError
+    _ copies: StreamCopies, _ damage: HeartlogError
   ) throws -> [UInt8] {
     let claims = try TreeClaims(of: replica, in: draft)
     let copy = try MerkleCache(
@@ -257,7 +257,7 @@ extension StoreRepair {
       }
     }
     guard let header, copy.position >= commits.upperBound.rawValue else {
-      throw StorageError(.corrupt, "the copy became shorter", file: copies.directory.path)
+      throw HeartlogError(.corrupt, "the copy became shorter", file: copies.directory.path)
     }
     return try builder.finish(header)
   }
@@ -297,7 +297,7 @@ extension StoreRepair {
       }
       let temporary = try directory.prepareFile(path, with: replacement.bytes, suffix: options.random())
       guard try contents(of: temporary) == replacement.bytes else {
-        throw StorageError(.inputOutput, "the disk does not return what was written", file: temporary)
+        throw HeartlogError(.inputOutput, "the disk does not return what was written", file: temporary)
       }
       try directory.giveName(path, to: temporary, in: folder)
       for other in Self.others(than: segment) {
@@ -340,7 +340,7 @@ extension StoreRepair {
       let before = try checkpoints.last(of: former.replica)
       let signed = try checkpoints.sign(former, upTo: last, after: before, caches)
       if let signed, signed != before { try checkpoints.write(signed) }
-    } catch let error as StorageError where error.code == .corrupt {
+    } catch let error as HeartlogError where error.code == .corrupt {
       // What contradicts a checkpoint is not signed.
     }
   }

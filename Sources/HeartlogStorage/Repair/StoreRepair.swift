@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Rebuilds damaged files: the file `store`, the ends of forked streams, and segments whose commits another copy has.
@@ -31,7 +31,7 @@ package struct StoreRepair {
     at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions(),
     name: String? = nil, isDryRun: Bool = false, takesContent: Bool = false, progress: LogProgress? = nil,
     copying copy: (() throws -> StreamCopies)? = nil
-  ) throws(StorageError) -> RepairReport {
+  ) throws(HeartlogError) -> RepairReport {
     if let name { try StoreIdentity.checkName(name) }
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     // `StoreLock` creates a missing lock file, which must not happen in a folder that is not a store.
@@ -39,25 +39,25 @@ package struct StoreRepair {
     try directory.checkIsDownloaded()
     let lock = try StoreLock(directory, options)
     if !isDryRun {
-      guard lock.hasPage else { throw StorageError(.readOnly, LogAccess.networkReason, file: path) }
+      guard lock.hasPage else { throw HeartlogError(.readOnly, LogAccess.networkReason, file: path) }
       try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
     }
     var repair = StoreRepair(
       directory: directory, options: options, lock: lock, name: name, takesContent: takesContent,
       erased: WithheldEvents(try ErasedList.read(directory).events), report: RepairReport(isDryRun: isDryRun))
     try repair.mend(copy)
-    try storageErrors { try repair.nameOthers(progress) }
+    try heartlogErrors { try repair.nameOthers(progress) }
     return repair.report
   }
 
   /// Performs the repairs, with the lock held. Everything else only reads.
-  private mutating func mend(_ copy: (() throws -> StreamCopies)?) throws(StorageError) {
+  private mutating func mend(_ copy: (() throws -> StreamCopies)?) throws(HeartlogError) {
     defer { if !report.isDryRun { lock.release() } }
     do {
       try mendEnds(own: try mendIdentity())
       if let copy { try mendStreams(from: copy) }
     } catch {
-      try storageErrors { throw error }
+      try heartlogErrors { throw error }
     }
   }
 
@@ -67,7 +67,7 @@ package struct StoreRepair {
   ///
   /// - Returns: The identity of the store; nil if a dry run would draw a new one.
   private mutating func mendIdentity() throws -> StoreIdentity? {
-    let damage: StorageError
+    let damage: HeartlogError
     do {
       let identity = try StoreIdentity.read(directory)
       report.replica = identity.replica
@@ -111,12 +111,12 @@ package struct StoreRepair {
   }
 
   /// Refuses a first line that names a later version. It is believed although the checksum does not match.
-  private func refuseLaterVersion(_ bytes: [UInt8]) throws(StorageError) {
+  private func refuseLaterVersion(_ bytes: [UInt8]) throws(HeartlogError) {
     let first = bytes.prefix { $0 != UInt8(ascii: "\n") }
     guard let version = ChecksummedText.version(in: first), version > ChecksummedText.formatVersion else {
       return
     }
-    throw StorageError(
+    throw HeartlogError(
       .newerFormat,
       "the store's identity is damaged, and names format version \(version): if no newer Heartlog ever wrote it, move the file away and repair again",
       file: directory.identityPath)
@@ -168,7 +168,7 @@ package struct StoreRepair {
     }
   }
 
-  private mutating func mendEnd(of replica: ReplicaID, _ damage: StorageError, own: StoreIdentity?) throws {
+  private mutating func mendEnd(of replica: ReplicaID, _ damage: HeartlogError, own: StoreIdentity?) throws {
     let path = StreamEnd.path(of: replica, in: directory)
     let bytes = try contents(of: path) ?? []
     let streams = try Set(directory.replicas().filter { try !directory.segments(of: $0).isEmpty })
@@ -187,7 +187,7 @@ package struct StoreRepair {
     case .unknown:
       report.entries.append(
         RepairReport.Entry(
-          file: path, damage: damage.reason,
+          file: path, damage: damage.message,
           outcome: "left unchanged: the stream is damaged too, and its remains do not show where it ends",
           isMended: false))
     }
@@ -199,7 +199,7 @@ package struct StoreRepair {
     changed.location = try StoreIdentity.Location.of(directory)
     let path = directory.identityPath
     let bytes = try contents(of: path)
-    let damage = StorageError(.corrupt, reason, file: path)
+    let damage = HeartlogError(.corrupt, reason, file: path)
     let outcome = "rebuilt with a new identity"
     report.formerReplica = own.replica
     report.replica = newReplica()
@@ -220,7 +220,7 @@ package struct StoreRepair {
       else { continue }
       report.entries.append(
         RepairReport.Entry(
-          file: finding.error.file ?? directory.streamPath(stream.replica), damage: finding.error.reason,
+          file: finding.error.file ?? directory.streamPath(stream.replica), damage: finding.error.message,
           outcome: finding.verdict == .lost
             ? "left unchanged: only other devices can have the lost commits"
             : "left unchanged: what is missing can only be in another copy; everything before the damage can be read",
@@ -242,11 +242,11 @@ package struct StoreRepair {
   }
 
   mutating func note(
-    _ path: String, _ damage: StorageError, _ outcome: String, keptAt: String? = nil
+    _ path: String, _ damage: HeartlogError, _ outcome: String, keptAt: String? = nil
   ) {
     report.entries.append(
       RepairReport.Entry(
-        file: path, damage: damage.reason, outcome: outcome, isMended: true, keptAt: keptAt))
+        file: path, damage: damage.message, outcome: outcome, isMended: true, keptAt: keptAt))
   }
 
   /// Keeps what is left of a damaged file, and replaces the file.
@@ -255,7 +255,7 @@ package struct StoreRepair {
   ///   - bytes: What is left of the file; nil if it does not exist.
   ///   - synchronizesTails: Whether the replacement is a new identity.
   mutating func replace(
-    _ path: String, _ bytes: [UInt8]?, by new: [UInt8], in folder: String, _ damage: StorageError,
+    _ path: String, _ bytes: [UInt8]?, by new: [UInt8], in folder: String, _ damage: HeartlogError,
     _ outcome: String, synchronizesTails: Bool = false
   ) throws {
     var keptAt: String?
@@ -281,13 +281,13 @@ package struct StoreRepair {
 
   /// Moves a damaged `ended` file aside, so that it no longer has an effect.
   private mutating func setAside(
-    _ path: String, _ bytes: [UInt8], in folder: String, _ damage: StorageError
+    _ path: String, _ bytes: [UInt8], in folder: String, _ damage: HeartlogError
   ) throws {
     var keptAt: String?
     if !report.isDryRun {
       let (name, isThere) = try asideName(of: path, bytes)
       lock.update { $0.structure &+= 1 }
-      try onFiles { () throws(FileError) in
+      try heartlogErrors {
         if isThere {
           try directory.fileSystem.remove(path)
         } else {
@@ -316,8 +316,8 @@ package struct StoreRepair {
   }
 
   /// Removes the unfinished files of a repair that was killed.
-  func removeUnfinished(in folder: String) throws(StorageError) {
-    try onFiles { () throws(FileError) in
+  func removeUnfinished(in folder: String) throws(HeartlogError) {
+    try heartlogErrors {
       for name in try directory.fileSystem.entries(of: folder) where name.contains(".tmp-") {
         try directory.fileSystem.remove("\(folder)/\(name)")
       }

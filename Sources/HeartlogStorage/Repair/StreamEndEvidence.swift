@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Determines where a stream was ended if its file `ended` is damaged. Source: docs/format.md, "Repair".

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Reads what is left of a stream, damaged or not: its commits in order, and what is lost between them.
@@ -50,7 +50,7 @@ final class StreamRemains {
   /// Whether more commits may be missing at the end, and nothing says how many.
   private(set) var mayLackMore = false
 
-  init(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) {
+  init(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError) {
     self.directory = directory
     self.replica = replica
     do {
@@ -158,16 +158,16 @@ final class StreamRemains {
       guard error.isNotAFile else { throw error }
       return note(path, 0, 0, error.description)
     }
-    do throws(StorageError) {
+    do throws(HeartlogError) {
       let header = try directory.header(of: file, path: path).header
       guard header.replica == replica, header.firstCommit == segment.firstCommit else {
-        throw StorageError(.corrupt, "a segment header that belongs to another file", file: path)
+        throw HeartlogError(.corrupt, "a segment header that belongs to another file", file: path)
       }
       cursor = SegmentCursor(file: file, path: path, header: header)
       mayLackMore = false
     } catch {
       guard error.code == .corrupt else { throw error }
-      note(path, 0, try onFiles { () throws(FileError) in try file.size() }, error.reason)
+      note(path, 0, try heartlogErrors { try file.size() }, error.message)
       mayLackMore = true
     }
   }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Collects commits in blocks, and blocks and records in the frames of a sealed segment.
 struct BlockBuilder {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Collects commits for one block, as many as fit.
 struct BlockDraft {

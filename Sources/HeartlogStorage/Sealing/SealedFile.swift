@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// The contents of the sealed file that replaces a run of segments, in large blocks.
@@ -60,7 +60,7 @@ struct SealedFile {
             if !isInRun || tree.size < claims.lastCommit {
               tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
               if let claim = claims.contradicted(by: tree) {
-                throw StorageError(
+                throw HeartlogError(
                   .corrupt, "nothing was sealed: \(claim.contradiction)", file: claim.file, offset: 0,
                   commits: CommitNumber(rawValue: 1)...commit.number)
               }

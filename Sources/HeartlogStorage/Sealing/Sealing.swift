@@ -1,23 +1,12 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-
-/// The results of one sealing.
-package struct SealReport: Sendable {
-  package var replacedFiles = 0
-  package var sealedFiles = 0
-  package var events: UInt64 = 0
-  package var bytesBefore: UInt64 = 0
-  package var bytesAfter: UInt64 = 0
-
-  package init() {}
-}
 
 extension CommitLog {
   /// The state of sealing, in the background or by a call.
   struct Sealing {
     var isRunning = false
     /// Why the last background sealing failed.
-    var failure: StorageError?
+    var failure: HeartlogError?
   }
 }
 
@@ -27,15 +16,15 @@ extension CommitLog {
   /// Seals all streams, including their tails, and joins small adjacent segments.
   ///
   /// The lock is held only while names change and while tails are sealed.
-  package func seal(progress: LogProgress? = nil) throws(StorageError) -> SealReport {
-    try options.trace.span(.seal) { () throws(StorageError) in try seal(joining: true, progress: progress) }
+  package func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
+    try options.trace.span(.seal) { () throws(HeartlogError) in try seal(joining: true, progress: progress) }
   }
 
   /// Seals all streams, including their tails.
   ///
   /// - Parameter joining: Whether adjacent sealed segments are joined into one file.
-  func seal(joining: Bool, progress: LogProgress? = nil) throws(StorageError) -> SealReport {
-    try storageErrors {
+  func seal(joining: Bool, progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
+    try heartlogErrors {
       monitor.withLock {
         while sealing.isRunning { monitor.wait() }
         sealing.isRunning = true
@@ -76,12 +65,12 @@ extension CommitLog {
     }
     guard isMine else { return }
     defer { endSealing() }
-    var outcome: StorageError?
+    var outcome: HeartlogError?
     do {
       try options.trace.span(.seal) { try sealFullSegments(isStopped) }
     } catch {
       // Nothing is lost: the segments stay as they are, and the next rotation or `seal` tries again.
-      let failure = error as? StorageError ?? StorageError(.inputOutput, String(describing: error))
+      let failure = error as? HeartlogError ?? HeartlogError(.inputOutput, String(describing: error))
       options.trace.record(.sealingFailed, failure.description)
       outcome = failure
     }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// A segment that may be sealed, and its size.

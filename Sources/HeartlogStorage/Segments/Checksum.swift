@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// XXH3-64 as the format uses it: the seed depends on the position, so that bytes from another position never
 /// match.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The frames of consecutive commits, before their position is known. They are complete except for offsets and checksums.
 struct CommitFrames {

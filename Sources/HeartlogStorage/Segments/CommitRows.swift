@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Consecutive commits, each in its own frame, in the memory that they were read into.
 struct CommitRows {

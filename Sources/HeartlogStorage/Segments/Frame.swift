@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The 40-byte header of a frame.
 struct FrameHeader: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Reads the frames of one segment file in order.
@@ -50,7 +50,7 @@ final class SegmentCursor {
   /// Opens the file again if it is closed.
   ///
   /// - Returns: false if the name now refers to another file or no longer exists.
-  func wake(in directory: StoreDirectory) throws(StorageError) -> Bool {
+  func wake(in directory: StoreDirectory) throws(HeartlogError) -> Bool {
     guard file == nil else { return true }
     do throws(FileError) {
       let opened = try directory.fileSystem.open(path, .read)
@@ -59,7 +59,7 @@ final class SegmentCursor {
       return true
     } catch {
       if error.isNotFound { return false }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
@@ -78,7 +78,7 @@ final class SegmentCursor {
   }
 
   /// Reads the frame at `offset` without moving.
-  func look() throws(StorageError) -> Step {
+  func look() throws(HeartlogError) -> Step {
     if header.kind == .sealed, offset >= header.totals.fileBytes { return try endOfSealed() }
     let available = try fill(FrameHeader.byteCount)
     if available == 0 { return header.kind == .sealed ? .bad("the file is cut short") : .end }
@@ -113,8 +113,8 @@ final class SegmentCursor {
   }
 
   /// Returns the header of the frame at an offset of the segment; nil if no frame starts there. Does not change the window.
-  func header(at offset: UInt64) throws(StorageError) -> FrameHeader? {
-    let bytes = try onFiles { () throws(FileError) in
+  func header(at offset: UInt64) throws(HeartlogError) -> FrameHeader? {
+    let bytes = try heartlogErrors {
       try openFile.bytes(FrameHeader.byteCount, at: offset)
     }
     return bytes.withUnsafeBytes { FrameHeader.decode($0, at: offset, of: header.id) }
@@ -217,7 +217,7 @@ final class SegmentCursor {
   }
 
   /// Makes at least `count` bytes from `offset` available, fewer at the end of the file.
-  private func fill(_ count: Int) throws(StorageError) -> Int {
+  private func fill(_ count: Int) throws(HeartlogError) -> Int {
     let available = Int(windowOffset) + windowBytes - Int(offset)
     if offset >= windowOffset, available >= count { return available }
     let wanted = max(count, Self.windowBytesMin)
@@ -228,7 +228,7 @@ final class SegmentCursor {
     windowBytes = 0
     windowOffset = offset
     let target = memory.bytes
-    let read = try onFiles { () throws(FileError) in
+    let read = try heartlogErrors {
       try openFile.read(into: UnsafeMutableRawBufferPointer(rebasing: target[..<wanted]), at: offset)
     }
     windowBytes = read
@@ -236,7 +236,7 @@ final class SegmentCursor {
     return read
   }
 
-  private func isZeroToTheEnd() throws(StorageError) -> Bool {
+  private func isZeroToTheEnd() throws(HeartlogError) -> Bool {
     let start = offset
     defer { move(to: start) }
     while true {
@@ -248,8 +248,8 @@ final class SegmentCursor {
     }
   }
 
-  private func endOfSealed() throws(StorageError) -> Step {
-    let size = try onFiles { () throws(FileError) in try openFile.size() }
+  private func endOfSealed() throws(HeartlogError) -> Step {
+    let size = try heartlogErrors { try openFile.size() }
     if offset == header.totals.fileBytes, size == header.totals.fileBytes { return .end }
     return .bad(size < header.totals.fileBytes ? "the file is cut short" : "bytes after the end of the file")
   }
@@ -263,7 +263,7 @@ final class SegmentCursor {
   }
 
   /// Searches for valid frames after `start`, at every possible frame offset. Discards the window.
-  func aftermath(of start: UInt64) throws(StorageError) -> Aftermath {
+  func aftermath(of start: UInt64) throws(HeartlogError) -> Aftermath {
     let here = offset
     defer {
       move(to: here)
@@ -282,7 +282,7 @@ final class SegmentCursor {
   }
 
   /// Moves to the next valid frame behind the bytes at `offset`; to the end of the file if there is none.
-  func skipBadBytes() throws(StorageError) -> FrameHeader? {
+  func skipBadBytes() throws(HeartlogError) -> FrameHeader? {
     let alignment = UInt64(FrameHeader.alignment)
     offset = (offset + alignment) / alignment * alignment
     while try fill(FrameHeader.byteCount) >= FrameHeader.byteCount {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// 128 random bits that make the checksums of each segment unique.
 struct SegmentID: Hashable, Sendable {
@@ -97,9 +97,10 @@ struct SegmentHeader: Equatable, Sendable {
   }
 
   /// Decodes the header from the first 4,096 bytes of `file`.
-  static func decode(_ bytes: UnsafeRawBufferPointer, file: String) throws(StorageError) -> Found {
+  static func decode(_ bytes: UnsafeRawBufferPointer, file: String) throws(HeartlogError) -> Found {
     guard bytes.count >= byteCount else {
-      throw StorageError(.corrupt, "the segment header is cut short", file: file, offset: UInt64(bytes.count))
+      throw HeartlogError(
+        .corrupt, "the segment header is cut short", file: file, offset: UInt64(bytes.count))
     }
     let good = [0, copyBytes].filter { offset in
       let copy = bytes.part(offset, copyBytes)
@@ -108,14 +109,14 @@ struct SegmentHeader: Equatable, Sendable {
           == Checksum.of(copy.part(0, checksumOffset), seed: UInt64(offset))
     }
     guard let first = good.first else {
-      throw StorageError(.corrupt, "both copies of the segment header are damaged", file: file, offset: 0)
+      throw HeartlogError(.corrupt, "both copies of the segment header are damaged", file: file, offset: 0)
     }
     let header = try decode(copy: bytes.part(first, copyBytes), file: file, offset: UInt64(first))
     let damaged: UInt64? = good.count == 2 ? nil : UInt64(first == 0 ? copyBytes : 0)
     if damaged == nil {
       let other = try decode(copy: bytes.part(copyBytes, copyBytes), file: file, offset: UInt64(copyBytes))
       guard other == header else {
-        throw StorageError(.corrupt, "the two copies of the segment header differ", file: file, offset: 0)
+        throw HeartlogError(.corrupt, "the two copies of the segment header differ", file: file, offset: 0)
       }
     }
     return Found(header: header, damagedCopy: damaged)
@@ -123,16 +124,16 @@ struct SegmentHeader: Equatable, Sendable {
 
   private static func decode(
     copy: UnsafeRawBufferPointer, file: String, offset: UInt64
-  ) throws(StorageError) -> SegmentHeader {
+  ) throws(HeartlogError) -> SegmentHeader {
     let version = copy.littleEndian(8, as: UInt16.self)
     guard version <= formatVersion else {
-      throw StorageError(
+      throw HeartlogError(
         .newerFormat,
         "a segment of format version \(version); this Heartlog reads versions up to \(formatVersion)",
         file: file)
     }
-    func malformed(_ reason: String) -> StorageError {
-      StorageError(.corrupt, "a segment header with \(reason)", file: file, offset: offset)
+    func malformed(_ reason: String) -> HeartlogError {
+      HeartlogError(.corrupt, "a segment header with \(reason)", file: file, offset: offset)
     }
     guard version == formatVersion, let kind = Kind(rawValue: copy[10]) else {
       throw malformed("an unknown kind")

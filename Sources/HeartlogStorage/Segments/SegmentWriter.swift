@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Appends frames to one open segment.
@@ -41,7 +41,7 @@ final class SegmentWriter {
     in directory: StoreDirectory, of replica: ReplicaID, named name: String, firstCommit: CommitNumber,
     firstSequence: SequenceNumber, behind tree: (size: UInt64, frontier: [Digest]), _ options: StorageOptions,
     aheadBytes: UInt64 = SegmentWriter.aheadBytes
-  ) throws(StorageError) -> SegmentWriter {
+  ) throws(HeartlogError) -> SegmentWriter {
     var generator = options.generator
     let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     let header = SegmentHeader(
@@ -52,7 +52,7 @@ final class SegmentWriter {
     let path = directory.path(of: SegmentFile(firstCommit: firstCommit, state: .open), in: replica)
     let temporary = "\(path).tmp-\(String(generator.next(), radix: 16))"
     let fileSystem = directory.fileSystem
-    return try onFiles { () throws(FileError) in
+    return try heartlogErrors {
       do throws(FileError) {
         let file = try fileSystem.open(temporary, .createNew)
         let offset = UInt64(SegmentHeader.byteCount)
@@ -79,30 +79,30 @@ final class SegmentWriter {
   /// - Throws: `diskFull` or `inputOutput` after the file was durably truncated to its previous length:
   ///   commits that were reported as not written must not reappear. `outcomeUnknown` if the truncation failed
   ///   too.
-  func append(_ frames: inout CommitFrames) throws(StorageError) {
+  func append(_ frames: inout CommitFrames) throws(HeartlogError) {
     frames.place(at: offset, of: header.id, durableOffset: UInt32(durableOffset))
     let end = offset + UInt64(frames.byteCount)
     let ahead = end > fileBytes ? (end + Self.aheadBytes - 1) / Self.aheadBytes * Self.aheadBytes - end : 0
-    do throws(StorageError) {
-      try frames.withBytes(zerosBehind: Int(ahead)) { (bytes) throws(StorageError) in
+    do throws(HeartlogError) {
+      try frames.withBytes(zerosBehind: Int(ahead)) { (bytes) throws(HeartlogError) in
         try write(bytes, upTo: end)
       }
     } catch {
       guard error.code == .diskFull, ahead > 0 else { throw error }
       // A disk without room for the zeros may have room for the commits.
-      try frames.withBytes { (bytes) throws(StorageError) in try write(bytes, upTo: end) }
+      try frames.withBytes { (bytes) throws(HeartlogError) in try write(bytes, upTo: end) }
     }
   }
 
   /// Writes a run of another replica's commits as one frame. No zeros are written ahead.
   ///
   /// - Throws: As `append(_:)`.
-  func append(block body: Frame.Body, firstCommit: CommitNumber, commitCount: UInt32) throws(StorageError) {
+  func append(block body: Frame.Body, firstCommit: CommitNumber, commitCount: UInt32) throws(HeartlogError) {
     var bytes: [UInt8] = []
     Frame.append(
       kind: FrameHeader.Kind.block, body: body, firstCommit: firstCommit, commitCount: commitCount,
       durableOffset: UInt32(durableOffset), at: offset, of: header.id, to: &bytes)
-    try bytes.withBytes { (bytes) throws(StorageError) in
+    try bytes.withBytes { (bytes) throws(HeartlogError) in
       try write(bytes, upTo: offset + UInt64(bytes.count))
     }
   }
@@ -110,9 +110,9 @@ final class SegmentWriter {
   /// Writes frames at `offset`. If that fails, the file is truncated to its previous length.
   ///
   /// - Parameter end: The end of the last frame; zeros follow.
-  private func write(_ bytes: UnsafeRawBufferPointer, upTo end: UInt64) throws(StorageError) {
+  private func write(_ bytes: UnsafeRawBufferPointer, upTo end: UInt64) throws(HeartlogError) {
     guard end <= UInt64(UInt32.max) else {
-      throw StorageError(.malformed, "a segment cannot grow beyond 4 GiB", file: path)
+      throw HeartlogError(.invalid, "a segment cannot grow beyond 4 GiB", file: path)
     }
     do {
       try file.write(bytes, at: offset)
@@ -123,16 +123,16 @@ final class SegmentWriter {
     offset = end
   }
 
-  private func cutBack(after error: FileError) throws(StorageError) -> Never {
+  private func cutBack(after error: FileError) throws(HeartlogError) -> Never {
     do {
       try file.truncate(to: offset)
       fileBytes = offset
       try synchronize()
     } catch let second {
-      throw StorageError(
+      throw HeartlogError(
         .outcomeUnknown, "\(error); and the write could not be undone: \(second)", file: path, offset: offset)
     }
-    throw StorageError(error)
+    throw HeartlogError(error)
   }
 
   /// Makes everything written durable. After an error nothing may be appended any more.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A decoded frame of a stream. The value is kept small because it is passed through many calls.
 enum StoredFrame {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The file `branched` in the folder of a stream: commits of it that go on as streams of their own, because nobody signs them any more.
 /// Source: docs/format.md, "Forked streams".
@@ -18,7 +18,7 @@ package struct BranchList: Equatable {
   }
 
   /// Reads the file; an empty list if there is none, or it is damaged: it only says where commits are that are missing otherwise.
-  package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError)
+  package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError)
     -> BranchList
   {
     let bytes = try directory.contents(of: path(of: replica, in: directory))
@@ -34,7 +34,7 @@ package struct BranchList: Equatable {
 
   /// Replaces the file, durably. The caller holds the lock.
   package func write(of replica: ReplicaID, in directory: StoreDirectory, _ options: StorageOptions)
-    throws(StorageError)
+    throws(HeartlogError)
   {
     let lines = branches.map { "\(Self.name) \($0.commit) \($0.replica)" }
     try directory.replaceFile(

@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// What a store does with a checkpoint that it was shown.
 package enum TakenCheckpoint: Hashable, Sendable {
@@ -14,7 +13,7 @@ package enum TakenCheckpoint: Hashable, Sendable {
 
 extension CommitLog {
   /// Returns the newest known checkpoint of a stream: see `Checkpoints.newest`.
-  package func checkpoint(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
+  package func checkpoint(of replica: ReplicaID) throws(HeartlogError) -> SignedCheckpoint? {
     try streamSet.checkpoints.newest(of: replica)
   }
 
@@ -24,9 +23,9 @@ extension CommitLog {
   /// - Throws: `corrupt` if the commits contradict the last checkpoint: a key must never sign two histories. `readOnly`, `locked` and
   ///   others as for writing.
   @discardableResult
-  package func makeCheckpoint() throws(StorageError) -> SignedCheckpoint? {
+  package func makeCheckpoint() throws(HeartlogError) -> SignedCheckpoint? {
     defer { noteFiles() }
-    return try storageErrors {
+    return try heartlogErrors {
       // What was signed last and the end of the stream at the same time: another process may write and sign more at any other.
       let (identity, head, last) = try withQuietLog {
         let identity = streamSet.identity
@@ -51,8 +50,8 @@ extension CommitLog {
   /// store cosigns it.
   ///
   /// - Parameter seconds: The time for the cosignature, since 1970.
-  package func take(_ shown: SignedCheckpoint, seconds: UInt64) throws(StorageError) -> TakenCheckpoint {
-    try storageErrors {
+  package func take(_ shown: SignedCheckpoint, seconds: UInt64) throws(HeartlogError) -> TakenCheckpoint {
+    try heartlogErrors {
       let replica = shown.checkpoint.replica
       let size = CommitNumber(rawValue: shown.checkpoint.size)
       guard let root = try streamRoot(of: replica, at: size) else { return .ahead }
@@ -79,8 +78,8 @@ extension CommitLog {
   /// Keeps the checkpoint of a stream of a backup, whose signature is valid, with the cosignatures that it has.
   ///
   /// - Returns: Whether the commits of the stream lead to it; otherwise it is not kept.
-  package func restore(_ signed: SignedCheckpoint) throws(StorageError) -> Bool {
-    try storageErrors {
+  package func restore(_ signed: SignedCheckpoint) throws(HeartlogError) -> Bool {
+    try heartlogErrors {
       let size = CommitNumber(rawValue: signed.checkpoint.size)
       guard try streamRoot(of: signed.checkpoint.replica, at: size) == signed.checkpoint.root else {
         return false
@@ -92,7 +91,7 @@ extension CommitLog {
 
   /// The key with which this device signs; nil if the store does not have it.
   package var deviceKey: (any DeviceKey)? {
-    get throws(StorageError) { try streamSet.checkpoints.keys.key(of: ownIdentity.replica) }
+    get throws(HeartlogError) { try streamSet.checkpoints.keys.key(of: ownIdentity.replica) }
   }
 
   /// The store's vault; nil if it has none.
@@ -105,8 +104,8 @@ extension CommitLog {
   ///   - isEstablished: Whether another store is a member, too; otherwise the store may still join any vault.
   package func join(
     _ vault: VaultID, with other: VaultMembership, isEstablished: Bool
-  ) throws(StorageError) {
-    try storageErrors {
+  ) throws(HeartlogError) {
+    try heartlogErrors {
       try withQuietLog {
         var changed = streamSet.identity
         changed.vault =

@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// Proofs that a key signed two histories, kept in the folder `evidence`. Source: docs/format.md, "Evidence".
 extension CommitLog {
@@ -11,22 +10,22 @@ extension CommitLog {
   /// reaches less far than the other history.
   ///
   /// - Parameter other: A checkpoint of the other history, with a valid signature.
-  package func forkProof(of other: SignedCheckpoint) throws(StorageError) -> ForkProof? {
+  package func forkProof(of other: SignedCheckpoint) throws(HeartlogError) -> ForkProof? {
     let replica = other.checkpoint.replica
     guard let mine = try checkpoint(of: replica), mine.checkpoint.size >= other.checkpoint.size else {
       return nil
     }
-    return try storageErrors {
+    return try heartlogErrors {
       let history = try historyProof(from: (nil, other.checkpoint.size), to: try witnessed(mine))
       return try? ForkProof(earlier: try witnessed(other), history: history)
     }
   }
 
   /// Keeps a proof, durably.
-  package func keep(_ proof: ForkProof) throws(StorageError) {
+  package func keep(_ proof: ForkProof) throws(HeartlogError) {
     let bytes = ProofFile.fork(proof).bytes
     let name = "\(proof.replica)-\(Hexadecimal.text(SHA256Hasher.digest(of: bytes).bytes.prefix(8)))"
-    try storageErrors {
+    try heartlogErrors {
       try withQuietLog {
         let fileSystem = directory.fileSystem
         try directory.makeFolder(evidencePath)
@@ -38,13 +37,13 @@ extension CommitLog {
   }
 
   /// The proofs that are kept, with their files, sorted by name; a file that is no longer a proof has none.
-  package func evidence() throws(StorageError) -> [(file: String, proof: ForkProof?)] {
+  package func evidence() throws(HeartlogError) -> [(file: String, proof: ForkProof?)] {
     let names: [String]
     do { names = try directory.fileSystem.entries(of: evidencePath) } catch {
       if error.isNotFound || error.isNotDirectory { return [] }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
-    return try onFiles { () throws(FileError) in
+    return try heartlogErrors {
       try names.filter { $0.hasSuffix(Self.evidenceEnding) }.map { (name) throws(FileError) in
         let path = "\(evidencePath)/\(name)"
         let bytes = try directory.fileSystem.open(path, .read).bytes(1 << 20, at: 0)

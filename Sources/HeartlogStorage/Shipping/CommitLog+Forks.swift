@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Streams with two histories: a folder was copied or restored without being noticed, and both copies continued with the same replica
@@ -10,8 +10,8 @@ extension CommitLog {
   /// - Parameter commit: The last common commit; 0 if even the first commits differ.
   /// - Returns: The stream that now contains the later commits; nil if there were none.
   @discardableResult
-  package func endStream(_ replica: ReplicaID, after commit: UInt64) throws(StorageError) -> ReplicaID? {
-    try storageErrors {
+  package func endStream(_ replica: ReplicaID, after commit: UInt64) throws(HeartlogError) -> ReplicaID? {
+    try heartlogErrors {
       try withQuietLog {
         if let end = try StreamEnd.read(of: replica, in: directory), end.commit <= commit { return nil }
         if replica == streamSet.identity.replica {
@@ -37,11 +37,11 @@ extension CommitLog {
 
   /// Makes room for the history of a stream that its owner signed: the one in this store, which is unsigned, becomes a stream of its own.
   /// The state is rebuilt.
-  package func setAside(_ replica: ReplicaID) throws(StorageError) {
-    try storageErrors {
+  package func setAside(_ replica: ReplicaID) throws(HeartlogError) {
+    try heartlogErrors {
       try withQuietLog {
         guard replica != streamSet.identity.replica else {
-          throw StorageError(.misuse, "a store cannot set its own stream aside")
+          throw HeartlogError(.misuse, "a store cannot set its own stream aside")
         }
         _ = try takeBranch(of: replica, after: 0)
         try removeCommits(of: replica, after: 0)
@@ -59,10 +59,10 @@ extension CommitLog {
   ///
   /// - Returns: The stream that has them now; nil if there are none, or the stream is unsigned.
   @discardableResult
-  package func setUnsignedAside(of replica: ReplicaID) throws(StorageError) -> ReplicaID? {
+  package func setUnsignedAside(of replica: ReplicaID) throws(HeartlogError) -> ReplicaID? {
     let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue ?? 0 }
     guard let signed = try checkpoint(of: replica)?.checkpoint.size, signed < head else { return nil }
-    return try storageErrors {
+    return try heartlogErrors {
       try withQuietLog {
         guard let reader = streamSet.readers[replica], !reader.isEnded, replica != streamSet.identity.replica
         else { return nil }
@@ -114,9 +114,9 @@ extension CommitLog {
       switch try takeRun(run, admitting: .ownLog) {
       case .appended, .known: break
       case .gap, .diverged:
-        throw StorageError(.corrupt, "the store already has a different branch of \(replica)")
+        throw HeartlogError(.corrupt, "the store already has a different branch of \(replica)")
       case .waiting(let reason), .refused(let reason), .unsigned(let reason), .full(let reason):
-        throw StorageError(
+        throw HeartlogError(
           .corrupt, "the commits of \(replica) in this store cannot become a branch: \(reason)")
       }
     }
@@ -129,7 +129,7 @@ extension CommitLog {
   }
 
   /// Reads the whole log again, because some of what was read is no longer part of it.
-  func restart() throws(StorageError) {
+  func restart() throws(HeartlogError) {
     streamSet.sink.beginRestart(erasedGeneration: streamSet.erased.list.generation)
     defer { streamSet.sink.endRestart() }
     streamSet.forgetAll()

@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// What other stores may receive from this one: durable commits, with the roots of their streams.
 extension CommitLog {
@@ -15,9 +14,9 @@ extension CommitLog {
   /// - Throws: `corrupt` if they count and the stream is damaged.
   package func streamHeads(
     of replica: ReplicaID? = nil, includesUnsigned: Bool = false
-  ) throws(StorageError) -> [StreamHead] {
+  ) throws(HeartlogError) -> [StreamHead] {
     defer { noteFiles() }
-    return try storageErrors {
+    return try heartlogErrors {
       let known = try resolvedHeads(of: replica)
       return try streamSet.merkleCaches.monitor.withLock {
         try known.compactMap { head -> StreamHead? in
@@ -39,7 +38,7 @@ extension CommitLog {
           }
           let sound = try streamSet.merkleCaches.soundCache(of: head.replica, at: commit.rawValue)
           guard !includesUnsigned || sound?.position == commit.rawValue else {
-            throw StorageError.tooShort(head.replica, before: commit.rawValue, in: directory)
+            throw HeartlogError.tooShort(head.replica, before: commit.rawValue, in: directory)
           }
           guard let merkleCache = sound else { return nil }
           merkleCache.mark()
@@ -54,8 +53,8 @@ extension CommitLog {
   }
 
   /// Returns the root of a stream after a commit; nil if the stream is shorter.
-  package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(StorageError) -> Digest? {
-    try storageErrors {
+  package func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
+    try heartlogErrors {
       guard let head = head(of: replica), commit <= head else { return nil }
       return try streamSet.merkleCaches.monitor.withLock {
         try streamSet.merkleCaches.root(of: replica, at: commit.rawValue)
@@ -71,12 +70,12 @@ extension CommitLog {
   /// - Throws: `corrupt` if the stream is shorter or damaged.
   package func treeExtension(
     of replica: ReplicaID, from size: UInt64, to end: UInt64
-  ) throws(StorageError) -> [Digest] {
+  ) throws(HeartlogError) -> [Digest] {
     precondition(size <= end && end <= Limits.numberMax, "a tree that shrinks")
     defer { noteFiles() }
-    return try storageErrors {
+    return try heartlogErrors {
       let head = head(of: replica)?.rawValue ?? 0
-      guard end <= head else { throw StorageError.tooShort(replica, before: end, in: directory) }
+      guard end <= head else { throw HeartlogError.tooShort(replica, before: end, in: directory) }
       return try streamSet.merkleCaches.monitor.withLock {
         try streamSet.merkleCaches.roots(
           of: MerkleSubtree.covering(size..<end), in: replica, size: end, head: head)
@@ -89,9 +88,9 @@ extension CommitLog {
   /// A run is one block: a stored block as it is, a part of one, or as many commits as a block may contain.
   package func streamRun(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
-  ) throws(StorageError) -> StreamRun? {
+  ) throws(HeartlogError) -> StreamRun? {
     defer { noteFiles() }
-    return try storageErrors {
+    return try heartlogErrors {
       let last = min(last, head(of: replica) ?? last)
       guard last.rawValue > commit, commit < Limits.numberMax else { return nil }
       let own = ownIdentity
@@ -154,20 +153,20 @@ extension CommitLog {
   ///   read.
   package func damage(
     of replica: ReplicaID, after commit: UInt64, upTo last: CommitNumber
-  ) throws(StorageError) -> Finding? {
+  ) throws(HeartlogError) -> Finding? {
     let known = streamSet.merkleCaches.monitor.withLock {
       streamSet.merkleCaches.positions[replica]?.commit.rawValue ?? 0
     }
     let end = min(last.rawValue, known)
     guard commit < end else { return nil }
-    return try storageErrors {
+    return try heartlogErrors {
       let reader: StreamReader
       do {
         reader = try VerifiedReader(
           directory, replica: replica,
           to: SegmentFile(firstCommit: CommitNumber(rawValue: commit + 1), state: .open)
         ).reader
-      } catch let error as StorageError where error.code == .corrupt || error.code == .malformed {
+      } catch let error as HeartlogError where error.code == .corrupt || error.code == .invalid {
         // Reading from the start finds the damage and its position.
         reader = StreamReader(directory, replica: replica)
       }
@@ -179,7 +178,7 @@ extension CommitLog {
           let next = reader.tail.next
           return Finding(
             verdict: .corrupt, replica: replica,
-            error: StorageError(
+            error: HeartlogError(
               .corrupt, "the stream ends before commit \(end)", file: directory.streamPath(replica),
               commits: next...CommitNumber(rawValue: end)))
         }
@@ -196,11 +195,11 @@ extension CommitLog {
   /// - Parameter body: Called while the sink has exactly the commits before the positions. It must not call the log.
   /// - Returns: A position for each stream that has a commit, sorted by replica, and the result of `body`.
   /// - Throws: `corrupt` if a stream is damaged; `readOnly`, `locked` and others as for writing.
-  package func positions<R>(_ body: () throws -> R) throws(StorageError) -> (
+  package func positions<R>(_ body: () throws -> R) throws(HeartlogError) -> (
     positions: [StreamPosition], result: R
   ) {
     defer { noteFiles() }
-    return try storageErrors {
+    return try heartlogErrors {
       let (tails, result) = try withQuietLog {
         (streamSet.readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
       }
@@ -239,10 +238,10 @@ extension CommitLog {
   /// Returns the head of each stream, with everything read and durable. If the store cannot be written, its own stream ends at what
   /// the lock page records as durable.
   private func resolvedHeads(of replica: ReplicaID?) throws -> [KnownHead] {
-    func heads() throws(StorageError) -> [KnownHead] {
+    func heads() throws(HeartlogError) -> [KnownHead] {
       let readers =
         replica.map { [$0] }?.compactMap { streamSet.readers[$0] } ?? Array(streamSet.readers.values)
-      return try readers.sorted { $0.replica < $1.replica }.map { (reader) throws(StorageError) in
+      return try readers.sorted { $0.replica < $1.replica }.map { (reader) throws(HeartlogError) in
         KnownHead(
           replica: reader.replica,
           name: reader.replica == streamSet.identity.replica ? streamSet.identity.name : nil,
@@ -253,7 +252,7 @@ extension CommitLog {
     }
     do {
       return try withQuietLog { try heads() }
-    } catch let error as StorageError where error.code == .readOnly || error.code == .corrupt {
+    } catch let error as HeartlogError where error.code == .readOnly || error.code == .corrupt {
       try refresh()
     }
     var known = try withStreams { try heads() }

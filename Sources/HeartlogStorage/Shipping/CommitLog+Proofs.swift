@@ -1,5 +1,4 @@
-import HeartlogEvents
-import HeartlogProofs
+import HeartlogFormat
 
 /// Proofs of what is in the log. Each is verified before it is returned.
 extension CommitLog {
@@ -15,17 +14,17 @@ extension CommitLog {
   /// - Throws: `corrupt` if the log does not lead to the root that was signed.
   package func proof(
     of id: EventID, in number: CommitNumber, below checkpoint: WitnessedCheckpoint
-  ) throws(StorageError) -> EventProof? {
+  ) throws(HeartlogError) -> EventProof? {
     defer { noteFiles() }
     let size = checkpoint.checkpoint.size
     precondition(checkpoint.checkpoint.replica == id.replica && number.rawValue <= size, "another checkpoint")
-    return try storageErrors {
+    return try heartlogErrors {
       let leaf = number.rawValue - 1
       let group = MerkleNodes.group(of: leaf, size: size)
       let found = try LeafReader(directory: directory).leaves(group, of: id.replica, with: number)
       guard let (commit, secrets) = found.commit,
         (commit.firstSequence..<commit.nextSequence).contains(id.sequence)
-      else { throw StorageError.tooShort(id.replica, before: number.rawValue, in: directory) }
+      else { throw HeartlogError.tooShort(id.replica, before: number.rawValue, in: directory) }
       let index = Int(id.sequence.rawValue - commit.firstSequence.rawValue)
       var salts = Salts(secrets)
       var hasher = SHA256Hasher()
@@ -60,17 +59,17 @@ extension CommitLog {
   /// - Throws: `corrupt` if the log does not lead from one to the other.
   package func historyProof(
     from earlier: (checkpoint: WitnessedCheckpoint?, size: UInt64), to checkpoint: WitnessedCheckpoint
-  ) throws(StorageError) -> HistoryProof {
+  ) throws(HeartlogError) -> HistoryProof {
     defer { noteFiles() }
     let replica = checkpoint.checkpoint.replica
     let size = checkpoint.checkpoint.size
     precondition(earlier.size > 0 && earlier.size <= size, "a checkpoint that does not cover the commits")
-    return try storageErrors {
+    return try heartlogErrors {
       let consistency = try ConsistencyProof(size: earlier.size, laterSize: size) { subtrees in
         try roots(of: subtrees, in: replica, size: size)
       }
       guard let root = try streamRoot(of: replica, at: CommitNumber(rawValue: earlier.size)) else {
-        throw StorageError.tooShort(replica, before: earlier.size, in: directory)
+        throw HeartlogError.tooShort(replica, before: earlier.size, in: directory)
       }
       return try proving(replica, upTo: size) { () throws(MalformedError) in
         try HistoryProof(
@@ -85,7 +84,7 @@ extension CommitLog {
     of subtrees: [MerkleSubtree], in replica: ReplicaID, size: UInt64, groups: [UInt64: [Digest]] = [:]
   ) throws -> [Digest] {
     let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue } ?? 0
-    guard size <= head else { throw StorageError.tooShort(replica, before: size, in: directory) }
+    guard size <= head else { throw HeartlogError.tooShort(replica, before: size, in: directory) }
     return try streamSet.merkleCaches.monitor.withLock {
       try streamSet.merkleCaches.roots(of: subtrees, in: replica, size: size, head: head, groups: groups)
     }
@@ -94,10 +93,10 @@ extension CommitLog {
   /// Makes a proof from the log. If it does not verify, the log is not what was signed.
   private func proving<Proof>(
     _ replica: ReplicaID, upTo size: UInt64, _ make: () throws(MalformedError) -> Proof
-  ) throws(StorageError) -> Proof {
+  ) throws(HeartlogError) -> Proof {
     do { return try make() } catch {
       streamSet.merkleCaches.monitor.withLock { streamSet.merkleCaches.forget(replica) }
-      throw StorageError(
+      throw HeartlogError(
         .corrupt, "the stream does not lead to what was signed: \(error.reason)",
         file: directory.streamPath(replica), commits: CommitNumber(rawValue: 1)...CommitNumber(rawValue: size)
       )
@@ -107,11 +106,11 @@ extension CommitLog {
   /// The newest known checkpoint of a stream, with the witnesses whose keys are known; nil if there is none.
   ///
   /// - Throws: `corrupt` if its signature is not valid.
-  package func witnessedCheckpoint(of replica: ReplicaID) throws(StorageError) -> WitnessedCheckpoint? {
-    try storageErrors {
+  package func witnessedCheckpoint(of replica: ReplicaID) throws(HeartlogError) -> WitnessedCheckpoint? {
+    try heartlogErrors {
       guard let signed = try checkpoint(of: replica) else { return nil }
       do { return try witnessed(signed) } catch let error as MalformedError {
-        throw StorageError(.corrupt, error.reason, file: CheckpointFile.path(of: replica, in: directory))
+        throw HeartlogError(.corrupt, error.reason, file: CheckpointFile.path(of: replica, in: directory))
       }
     }
   }
@@ -119,8 +118,8 @@ extension CommitLog {
   /// A checkpoint that was kept elsewhere, with the witnesses whose keys are known; nil if its owner's key is not known here.
   ///
   /// - Throws: `malformed` if it is not a checkpoint, or its signature is not valid.
-  package func witnessedCheckpoint(note: [UInt8]) throws(StorageError) -> WitnessedCheckpoint? {
-    try storageErrors {
+  package func witnessedCheckpoint(note: [UInt8]) throws(HeartlogError) -> WitnessedCheckpoint? {
+    try heartlogErrors {
       let note = try SignedNote(note)
       guard let key = try key(of: try Checkpoint(text: note.text).replica) else { return nil }
       return try witnessed(try SignedCheckpoint(note, key: key))

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Commits of other replicas, received from other stores.
 extension CommitLog {
@@ -8,8 +8,8 @@ extension CommitLog {
   /// written. If the first commits of a run are already here, the rest is taken. A sound run may have to wait, or be refused. The
   /// store never shares its replica: if a run continues the store's own stream, which a restored copy does not know, the store writes
   /// as another replica from then on.
-  package func receive(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
-    try storageErrors {
+  package func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
+    try heartlogErrors {
       try withQuietLog { try takeRun(run) }
     }
   }
@@ -19,8 +19,8 @@ extension CommitLog {
   ///
   /// - Parameter runs: Runs of any streams; those of one stream in order.
   /// - Returns: The result for each run.
-  package func receive(together runs: [StreamRun]) throws(StorageError) -> [ReceivedRun] {
-    try storageErrors {
+  package func receive(together runs: [StreamRun]) throws(HeartlogError) -> [ReceivedRun] {
+    try heartlogErrors {
       try withQuietLog {
         let waiting = receiver.runsOutOfReach(runs)
         return try runs.enumerated().map { index, run in
@@ -35,16 +35,16 @@ extension CommitLog {
   }
 
   /// Takes a run of a backup. Whatever the store had accepted is accepted again: its stamps, and commits that their device has not signed.
-  package func restore(_ run: StreamRun) throws(StorageError) -> ReceivedRun {
-    try storageErrors {
+  package func restore(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun {
+    try heartlogErrors {
       try withQuietLog { try takeRun(run, admitting: .ownLog) }
     }
   }
 
   /// Makes durable what a receiver left that was killed, or whose fsync failed, if the log may be written. Nothing can name it before.
-  package func makeReceivedDurable() throws(StorageError) {
+  package func makeReceivedDurable() throws(HeartlogError) {
     guard lease.lock.isReceiving, access.isWritable else { return }
-    try storageErrors { try withQuietLog {} }
+    try heartlogErrors { try withQuietLog {} }
   }
 
   /// Takes a run. The log is quiet.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Follows a stream commit by commit, and maintains the stream's Merkle tree at its position.
@@ -96,7 +96,7 @@ final class MerkleCache {
           try pass()
         }
       guard isThere else {
-        throw StorageError.tooShort(reader.replica, before: commit, in: reader.directory)
+        throw HeartlogError.tooShort(reader.replica, before: commit, in: reader.directory)
       }
     }
   }
@@ -199,7 +199,7 @@ final class MerkleCache {
       try merkleCache.advance(to: commit)
       if let position = try merkleCache.streamPosition(at: time) { return position }
     }
-    throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+    throw HeartlogError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
   /// Returns the frame that contains the last commit; nil if the reader has not passed it.

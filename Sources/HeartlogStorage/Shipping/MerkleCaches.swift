@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The Merkle trees of the streams, as shipping uses them. Guarded by `monitor`, which is entered after the log's.
 final class MerkleCaches: @unchecked Sendable {
@@ -45,7 +45,7 @@ final class MerkleCaches: @unchecked Sendable {
 
   /// Returns the Merkle cache of a stream at its head, or after the last readable commit; nil if there is none.
   func soundCache(of replica: ReplicaID, at commit: UInt64) throws -> MerkleCache? {
-    do { return try cache(of: replica, at: commit) } catch let error as StorageError
+    do { return try cache(of: replica, at: commit) } catch let error as HeartlogError
       where error.code == .corrupt
     {
       atHead[replica] = nil

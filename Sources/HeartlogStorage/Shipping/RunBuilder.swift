@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Collects consecutive commits of a stream in runs.
 struct RunBuilder {

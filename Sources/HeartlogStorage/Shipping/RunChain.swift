@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The runs of one stream from its first commit on, each checked like a run that is received.
 package struct RunChain {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Takes runs of other replicas' commits into their streams.
@@ -111,7 +111,7 @@ final class RunReceiver {
   }
 
   /// Returns why a run does not count as written by its stream's owner; nil if it does, or if the owner is not known to have a key.
-  private func reasonForUnsigned(_ run: StreamRun, _ tree: MerkleTree) throws(StorageError) -> String? {
+  private func reasonForUnsigned(_ run: StreamRun, _ tree: MerkleTree) throws(HeartlogError) -> String? {
     if let proof = run.proof {
       return proof.covers(tree)
         ? nil : "commits \(run.firstCommit) to \(run.lastCommit) are not what the device signed"
@@ -241,7 +241,7 @@ final class RunReceiver {
     return created
   }
 
-  private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(StorageError) {
+  private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(HeartlogError) {
     lease.lock.update { _ in }
     lease.lock.beginReceiving(writer.header.replica)
     do {

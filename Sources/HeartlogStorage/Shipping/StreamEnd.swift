@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// The file `ended` in the folder of a stream with two histories: the stream is not read after this commit.
@@ -17,17 +17,17 @@ package struct StreamEnd: Equatable, Sendable {
   /// Reads the end of a stream; nil if the stream continues.
   ///
   /// - Throws: `corrupt` for a damaged file: reading on would bring back a history that was set aside. `newerFormat`.
-  package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError)
+  package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError)
     -> StreamEnd?
   {
     let path = path(of: replica, in: directory)
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {
       if error.isNotFound { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
-    let bytes = try onFiles { () throws(FileError) in try file.bytes(bytesMax, at: 0) }
-    let damaged = StorageError(.corrupt, "the end of a stream is damaged", file: path, offset: 0)
+    let bytes = try heartlogErrors { try file.bytes(bytesMax, at: 0) }
+    let damaged = HeartlogError(.corrupt, "the end of a stream is damaged", file: path, offset: 0)
     guard let text = ChecksummedText(bytes) else { throw damaged }
     try text.checkVersion(of: "the end of a stream", file: path)
     guard let line = text.lines.first,

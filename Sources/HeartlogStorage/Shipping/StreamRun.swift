@@ -1,5 +1,4 @@
-import HeartlogEvents
-import HeartlogProofs
+import HeartlogFormat
 
 /// The head of a stream that can be shipped: only durable commits count.
 package struct StreamHead: Hashable, Sendable {

@@ -1,3 +1,4 @@
+import HeartlogFormat
 import HeartlogFiles
 
 #if canImport(Darwin)
@@ -44,7 +45,7 @@ extension SnapshotFolder {
       return nil
     } catch {
       try? fileSystem.remove(temporary)
-      throw (error as? FileError).map(StorageError.init) ?? error
+      throw (error as? FileError).map(HeartlogError.init) ?? error
     }
     try tidy(after: file, keeping: evidence)
     return file
@@ -64,10 +65,10 @@ extension SnapshotFolder {
 
   private func makeFolder() throws {
     do throws(FileError) { try fileSystem.createDirectory(path) } catch {
-      guard error.alreadyExists else { throw StorageError(error) }
+      guard error.alreadyExists else { throw HeartlogError(error) }
       return
     }
-    try onFiles { () throws(FileError) in try fileSystem.synchronizeDirectory(store) }
+    try heartlogErrors { try fileSystem.synchronizeDirectory(store) }
   }
 
   /// Removes unfinished snapshots of processes that have ended.
@@ -81,7 +82,7 @@ extension SnapshotFolder {
   private func tidy(after file: SnapshotFile, keeping evidence: Set<String>) throws {
     var sizes: [(file: SnapshotFile, bytes: UInt64)] = []
     for file in try files() {
-      let info = try onFiles { () throws(FileError) in try fileSystem.info(path(of: file)) }
+      let info = try heartlogErrors { try fileSystem.info(path(of: file)) }
       // Anything but a regular file is not Heartlog's, whatever its name.
       if let info, info.kind == .file { sizes.append((file, info.size)) }
     }

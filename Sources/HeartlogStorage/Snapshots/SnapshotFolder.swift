@@ -1,3 +1,4 @@
+import HeartlogFormat
 import HeartlogFiles
 
 /// The folder `snapshots` of a store: files whose contents are opaque to this layer, each for a position in the log.
@@ -24,32 +25,32 @@ package struct SnapshotFolder: Sendable {
   package func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
 
   /// Returns the snapshots, those with the most events first; none if there is no folder.
-  package func files() throws(StorageError) -> [SnapshotFile] {
+  package func files() throws(HeartlogError) -> [SnapshotFile] {
     // The names are sorted, and so are the numbers in them.
     try names().reversed().compactMap(SnapshotFile.init(name:))
   }
 
   /// Maps a snapshot; nil if it no longer exists.
-  package func map(_ file: SnapshotFile) throws(StorageError) -> FileMapping? {
+  package func map(_ file: SnapshotFile) throws(HeartlogError) -> FileMapping? {
     do throws(FileError) { return try fileSystem.open(path(of: file), .read).map() } catch {
       if error.isNotFound { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// Returns the note stored beside a snapshot: see `note`. Nil if there is none.
-  package func note(of file: SnapshotFile) throws(StorageError) -> [UInt8]? {
+  package func note(of file: SnapshotFile) throws(HeartlogError) -> [UInt8]? {
     do throws(FileError) {
       let note = try fileSystem.open(notePath(of: file), .read)
       return try note.bytes(Int(clamping: min(note.size(), Self.noteBytesMax)), at: 0)
     } catch {
       if error.isNotFound { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// Stores a note beside a snapshot, replacing an earlier one. It is removed with the snapshot.
-  package func note(_ bytes: [UInt8], of file: SnapshotFile) throws(StorageError) {
+  package func note(_ bytes: [UInt8], of file: SnapshotFile) throws(HeartlogError) {
     guard try isWritable() else { return }
     let directory = StoreDirectory(fileSystem: fileSystem, path: store)
     try directory.replaceFile(notePath(of: file), with: bytes, in: path, suffix: options.random())
@@ -62,7 +63,7 @@ package struct SnapshotFolder: Sendable {
   private func notePath(of file: SnapshotFile) -> String { path(of: file) + Self.noteEnding }
 
   /// Deletes a snapshot; existing mappings stay valid. Does nothing if it no longer exists, or if the store must not be written.
-  package func remove(_ file: SnapshotFile) throws(StorageError) {
+  package func remove(_ file: SnapshotFile) throws(HeartlogError) {
     guard try isWritable() else { return }
     try removeFile(path(of: file))
     try removeNotes()
@@ -70,34 +71,34 @@ package struct SnapshotFolder: Sendable {
 
   /// Returns the generation of the store's list of erased events; nil while they are being erased. A snapshot of another one may contain
   /// what was erased.
-  package func erasedGeneration() throws(StorageError) -> UInt64? {
+  package func erasedGeneration() throws(HeartlogError) -> UInt64? {
     let list = try ErasedList.read(StoreDirectory(fileSystem: fileSystem, path: store))
     return list.isPending ? nil : list.generation
   }
 
   /// Removes all snapshots, also unfinished ones and those that were set aside, durably. A process that is writing one finds it gone.
-  func removeAll() throws(StorageError) {
+  func removeAll() throws(HeartlogError) {
     let names = try names().filter { $0.contains(SnapshotFile.ending) }
     guard !names.isEmpty else { return }
     for name in names { try removeFile("\(path)/\(name)") }
-    try onFiles { () throws(FileError) in try fileSystem.synchronizeDirectory(path) }
+    try heartlogErrors { try fileSystem.synchronizeDirectory(path) }
   }
 
   /// Whether snapshots may be written: not on a network file system, and not if the store was opened read-only.
-  package func isWritable() throws(StorageError) -> Bool {
+  package func isWritable() throws(HeartlogError) -> Bool {
     guard options.access == .readWrite else { return false }
-    return try onFiles { () throws(FileError) in try !fileSystem.isOnNetwork(store) }
+    return try heartlogErrors { try !fileSystem.isOnNetwork(store) }
   }
 
-  func names() throws(StorageError) -> [String] {
+  func names() throws(HeartlogError) -> [String] {
     do throws(FileError) { return try fileSystem.entries(of: path) } catch {
       if error.isNotFound || error.isNotDirectory { return [] }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// Removes unfinished notes and the notes of snapshots that no longer exist.
-  func removeNotes() throws(StorageError) {
+  func removeNotes() throws(HeartlogError) {
     let names = Set(try names())
     for name in names {
       if name.hasSuffix(Self.noteEnding) {
@@ -109,10 +110,10 @@ package struct SnapshotFolder: Sendable {
     }
   }
 
-  func removeFile(_ path: String) throws(StorageError) {
+  func removeFile(_ path: String) throws(HeartlogError) {
     do throws(FileError) { try fileSystem.remove(path) } catch {
       if error.isNotFound { return }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 }

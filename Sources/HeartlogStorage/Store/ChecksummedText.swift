@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The format of the files `store` and `ended`: lines of text, the first with the format version, the last with a checksum of the
 /// others.
@@ -53,9 +53,9 @@ struct ChecksummedText {
   ///
   /// - Parameter what: The kind of contents, with its article.
   /// - Throws: `newerFormat`.
-  func checkVersion(of what: String, file: String) throws(StorageError) {
+  func checkVersion(of what: String, file: String) throws(HeartlogError) {
     guard version <= Self.formatVersion else {
-      throw StorageError(
+      throw HeartlogError(
         .newerFormat,
         "\(what) of format version \(version); this Heartlog reads versions up to \(Self.formatVersion)",
         file: file)

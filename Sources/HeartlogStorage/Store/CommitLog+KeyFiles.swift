@@ -1,40 +1,39 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// Files of the folder `keys` that the layers above read and write. Source: docs/format.md, "Vault keys".
 extension CommitLog {
   private static let keyFileBytesMax = 2 << 20
 
   /// The bytes of a file of the folder `keys`; nil if there is none.
-  package func keyFile(_ name: String) throws(StorageError) -> [UInt8]? {
+  package func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]? {
     do throws(FileError) {
       return try directory.fileSystem.open("\(directory.keysPath)/\(name)", .read)
         .bytes(Self.keyFileBytesMax, at: 0)
     } catch {
       if error.isNotFound || error.isNotDirectory { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// The names in a folder of the folder `keys`, unfinished files left out.
-  package func keyFileNames(in folder: String) throws(StorageError) -> [String] {
+  package func keyFileNames(in folder: String) throws(HeartlogError) -> [String] {
     do throws(FileError) {
       return try directory.fileSystem.entries(of: "\(directory.keysPath)/\(folder)")
         .filter { !$0.contains(".tmp-") }
     } catch {
       if error.isNotFound || error.isNotDirectory { return [] }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// Writes a file of the folder `keys`, durably.
-  package func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(StorageError) {
-    try storageErrors {
+  package func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError) {
+    try heartlogErrors {
       try withQuietLog {
         let path = "\(directory.keysPath)/\(name)"
         let folder = PathParts.parent(of: path)
-        try onFiles { () throws(FileError) in
+        try heartlogErrors {
           try directory.makeFolder(directory.keysPath)
           if folder != directory.keysPath, try directory.fileSystem.info(folder) == nil {
             try directory.fileSystem.createDirectory(folder)
@@ -49,9 +48,9 @@ extension CommitLog {
   /// The revoked replicas, with the last commit of each that counts.
   ///
   /// - Throws: `corrupt` for a damaged file: it would let in what does not count.
-  package func revokedReplicas() throws(StorageError) -> [ReplicaID: UInt64] {
+  package func revokedReplicas() throws(HeartlogError) -> [ReplicaID: UInt64] {
     guard let bytes = try keyFile(Self.revokedName) else { return [:] }
-    let damaged = StorageError(
+    let damaged = HeartlogError(
       .corrupt, "the list of revoked replicas is damaged", file: "\(directory.keysPath)/\(Self.revokedName)",
       offset: 0)
     guard let text = ChecksummedText(bytes) else { throw damaged }
@@ -68,7 +67,7 @@ extension CommitLog {
   }
 
   /// Records which replicas are revoked, in place of what was recorded before.
-  package func revoke(_ revoked: [ReplicaID: UInt64]) throws(StorageError) {
+  package func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError) {
     let lines = revoked.sorted { $0.key < $1.key }.map { "revoked \($0.key) \($0.value)" }
     try replaceKeyFile(Self.revokedName, with: ChecksummedText.encoded(lines))
   }

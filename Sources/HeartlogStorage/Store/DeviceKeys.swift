@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// The key with which a store signs its own stream. Source: docs/format.md, "Device keys".
 package struct DeviceKeys: Sendable {
@@ -29,33 +28,33 @@ package struct DeviceKeys: Sendable {
   var isSigning: Bool { store != nil }
 
   /// Returns the key of a replica; nil if the store does not have it.
-  package func key(of replica: ReplicaID) throws(StorageError) -> (any DeviceKey)? {
+  package func key(of replica: ReplicaID) throws(HeartlogError) -> (any DeviceKey)? {
     let key = try withKeys { try store?.key() }
     return key?.publicKey.replica == replica ? key : nil
   }
 
   /// Returns the replica whose key the store has; nil if it has none.
-  func replica() throws(StorageError) -> ReplicaID? { try withKeys { try store?.key()?.publicKey.replica } }
+  func replica() throws(HeartlogError) -> ReplicaID? { try withKeys { try store?.key()?.publicKey.replica } }
 
   /// What is wrong with the key of a replica; nil if it is usable, or the store signs nothing.
-  func fault(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> Fault.Kind? {
+  func fault(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError) -> Fault.Kind? {
     guard isSigning else { return nil }
     if let key = try withKeys({ try store?.key() }) {
       return key.publicKey.replica == replica ? nil : .foreignKey
     }
-    return try onFiles { () throws(FileError) in
+    return try heartlogErrors {
       try directory.fileSystem.info(directory.keyPath) == nil ? .missingKey : .damagedKey
     }
   }
 
   /// Makes a new key; nil if the store signs nothing.
-  func makeKey() throws(StorageError) -> (any DeviceKey)? { try withKeys { try store?.makeKey() } }
+  func makeKey() throws(HeartlogError) -> (any DeviceKey)? { try withKeys { try store?.makeKey() } }
 
-  private func withKeys<R>(_ body: () throws -> R) throws(StorageError) -> R {
-    do { return try body() } catch let error as StorageError { throw error } catch let error as FileError {
-      throw StorageError(error)
+  private func withKeys<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
+    do { return try body() } catch let error as HeartlogError { throw error } catch let error as FileError {
+      throw HeartlogError(error)
     } catch {
-      throw StorageError(.inputOutput, "the device key cannot be used: \(error)")
+      throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
     }
   }
 }
@@ -87,7 +86,7 @@ private struct FolderKeyStore: DeviceKeyStore {
   func makeKey() throws -> any DeviceKey {
     var generator = options.generator
     let key = SigningKey(using: &generator)
-    try onFiles { () throws(FileError) in try directory.makeFolder(directory.keysPath) }
+    try heartlogErrors { try directory.makeFolder(directory.keysPath) }
     let text = ChecksummedText.encoded(["seed \(Hexadecimal.text(key.seed))", "public \(key.publicKey)"])
     try directory.replaceFile(
       directory.keyPath, with: text, in: directory.keysPath, suffix: options.random())

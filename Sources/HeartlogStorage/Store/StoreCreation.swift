@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 extension CommitLog {
@@ -11,16 +11,16 @@ extension CommitLog {
   package static func create(
     at path: String, on fileSystem: any FileSystem, name: String, vault: VaultMembership? = nil,
     options: StorageOptions = StorageOptions()
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     try StoreIdentity.checkName(name)
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     try directory.refuseEvicted()
-    let isOnNetwork = try onFiles { () throws(FileError) in
+    let isOnNetwork = try heartlogErrors {
       try fileSystem.createParents(of: path)
       return try fileSystem.isOnNetwork(directory.parent)
     }
     guard !isOnNetwork else {
-      throw StorageError(.readOnly, LogAccess.networkReason, file: path)
+      throw HeartlogError(.readOnly, LogAccess.networkReason, file: path)
     }
     try makeFolder(directory)
     try checkIsFree(directory)
@@ -30,7 +30,7 @@ extension CommitLog {
     defer { lock.release() }
     // Another process may have created a store in the meantime.
     let leftovers = try checkIsFree(directory)
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       if try fileSystem.info(directory.replicasPath) == nil {
         try fileSystem.createDirectory(directory.replicasPath)
       }
@@ -48,9 +48,9 @@ extension CommitLog {
       directory.identityPath, with: identity.encoded(), in: path, suffix: generator.next())
   }
 
-  private static func makeFolder(_ directory: StoreDirectory) throws(StorageError) {
+  private static func makeFolder(_ directory: StoreDirectory) throws(HeartlogError) {
     let fileSystem = directory.fileSystem
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       do throws(FileError) { try fileSystem.createDirectory(directory.path) } catch {
         guard error.alreadyExists else { throw error }
       }
@@ -61,20 +61,20 @@ extension CommitLog {
   /// Checks that the folder contains nothing but the remains of an interrupted creation. Returns its
   /// unfinished files.
   @discardableResult
-  private static func checkIsFree(_ directory: StoreDirectory) throws(StorageError) -> [String] {
+  private static func checkIsFree(_ directory: StoreDirectory) throws(HeartlogError) -> [String] {
     let path = directory.path
     let entries: [String]
     do { entries = try directory.fileSystem.entries(of: path) } catch {
-      if error.isNotDirectory { throw StorageError(.exists, "\(path) is a file", file: path) }
-      throw StorageError(error)
+      if error.isNotDirectory { throw HeartlogError(.exists, "\(path) is a file", file: path) }
+      throw HeartlogError(error)
     }
     if entries.contains("store") {
-      throw StorageError(.exists, "there is already a store at \(path)", file: path)
+      throw HeartlogError(.exists, "there is already a store at \(path)", file: path)
     }
     if try StoreIdentity.isMissing(in: directory) { throw StoreIdentity.missing(directory.identityPath) }
     let unfinished = entries.filter { $0.hasPrefix("store.tmp-") }
     guard entries.allSatisfy({ ["lock", "replicas", "keys"].contains($0) || unfinished.contains($0) }) else {
-      throw StorageError(.exists, "the folder \(path) is not empty", file: path)
+      throw HeartlogError(.exists, "the folder \(path) is not empty", file: path)
     }
     return unfinished
   }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// The names inside a store's folder.
@@ -27,9 +27,9 @@ package struct StoreDirectory: Sendable {
   var parent: String { PathParts.parent(of: path) }
 
   /// Whether the folder has the files that every store has apart from the file `store`.
-  func hasStoreFiles() throws(StorageError) -> Bool {
+  func hasStoreFiles() throws(HeartlogError) -> Bool {
     if try !replicas().isEmpty { return true }
-    return try onFiles { () throws(FileError) in
+    return try heartlogErrors {
       let lock = try fileSystem.info(lockPath)
       let replicas = try fileSystem.info(replicasPath)
       return lock?.kind == .file && replicas?.kind == .directory
@@ -37,7 +37,7 @@ package struct StoreDirectory: Sendable {
   }
 
   /// The streams that have a folder, sorted by replica.
-  func replicas() throws(StorageError) -> [ReplicaID] {
+  func replicas() throws(HeartlogError) -> [ReplicaID] {
     do {
       return try fileSystem.entries(of: replicasPath).compactMap { name in
         guard let replica = ReplicaID(name), replica.description == name else { return nil }
@@ -45,13 +45,13 @@ package struct StoreDirectory: Sendable {
       }
     } catch {
       if error.isNotFound { return [] }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// Whether any of these positions belongs to a stream of this store, or to its own stream, which may be missing. Otherwise the
   /// positions belong to another store.
-  func knowsStream(ofAny positions: [StreamPosition], own: ReplicaID) throws(StorageError) -> Bool {
+  func knowsStream(ofAny positions: [StreamPosition], own: ReplicaID) throws(HeartlogError) -> Bool {
     for position in positions {
       if position.replica == own { return true }
       if try !segments(of: position.replica).isEmpty { return true }
@@ -90,15 +90,15 @@ package struct StoreDirectory: Sendable {
   ///   - commits: The first commits that are not here; nil if the file has none.
   static func notDownloaded(
     _ placeholder: String, commits: ClosedRange<CommitNumber>? = nil
-  ) -> StorageError {
+  ) -> HeartlogError {
     let contents = commits.map { " with the commits from \($0.lowerBound) on" } ?? " of the store"
-    return StorageError(
+    return HeartlogError(
       .corrupt, "a cloud client has left a placeholder for the file\(contents), which is not downloaded",
       file: placeholder, commits: commits)
   }
 
   /// Throws if the store, or the file that identifies it, is a placeholder.
-  func refuseEvicted() throws(StorageError) {
+  func refuseEvicted() throws(HeartlogError) {
     for placeholder in [path, identityPath].map(Self.placeholder)
     where (try? fileSystem.info(placeholder)) != nil {
       throw Self.notDownloaded(placeholder)
@@ -106,7 +106,7 @@ package struct StoreDirectory: Sendable {
   }
 
   /// Checks that no segment is a placeholder.
-  func checkIsDownloaded() throws(StorageError) {
+  func checkIsDownloaded() throws(HeartlogError) {
     for replica in try replicas() {
       guard let segment = try listing(of: replica).evicted.first else { continue }
       throw Self.notDownloaded(
@@ -120,27 +120,27 @@ package struct StoreDirectory: Sendable {
   /// - Parameter next: The next commit to be read.
   func evictedSegment(
     at next: CommitNumber, of replica: ReplicaID, in listing: StreamListing
-  ) throws(StorageError) -> SegmentFile? {
+  ) throws(HeartlogError) -> SegmentFile? {
     guard !listing.evicted.isEmpty else { return nil }
     let before = listing.segments.last { $0.firstCommit <= next }
     // A leftover of sealing may be a placeholder, too.
-    let covered = try before.flatMap { (before) throws(StorageError) in
+    let covered = try before.flatMap { (before) throws(HeartlogError) in
       before.state == .sealed ? try lastCommit(of: before, in: replica) : before.firstCommit
     }
     return listing.evicted.first { $0.firstCommit > covered ?? CommitNumber(rawValue: 0) }
   }
 
   /// Returns the segments of a stream by name, in order: for each first commit, the file with the highest precedence.
-  func segments(of replica: ReplicaID) throws(StorageError) -> [SegmentFile] {
+  func segments(of replica: ReplicaID) throws(HeartlogError) -> [SegmentFile] {
     try listing(of: replica).segments
   }
 
   /// Returns the contents of a stream's folder; an empty listing if there is no folder.
-  func listing(of replica: ReplicaID) throws(StorageError) -> StreamListing {
+  func listing(of replica: ReplicaID) throws(HeartlogError) -> StreamListing {
     let names: [String]
     do { names = try fileSystem.entries(of: streamPath(replica)) } catch {
       if error.isNotFound { return StreamListing() }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
     var segments: [SegmentFile] = []
     var hasEnd = false
@@ -165,14 +165,14 @@ package struct StoreDirectory: Sendable {
 
   /// Returns the segments that make up a stream, in order, and the leftovers of sealing: segments whose commits are all in the
   /// segment before, according to the headers. A segment with an unreadable header covers nothing.
-  func servingSegments(of replica: ReplicaID) throws(StorageError) -> (
+  func servingSegments(of replica: ReplicaID) throws(HeartlogError) -> (
     serving: [SegmentFile], leftovers: [SegmentFile]
   ) {
     try servingSegments(in: try segments(of: replica), of: replica)
   }
 
   /// As `servingSegments(of:)`, for a listing that the caller has made.
-  func servingSegments(in segments: [SegmentFile], of replica: ReplicaID) throws(StorageError) -> (
+  func servingSegments(in segments: [SegmentFile], of replica: ReplicaID) throws(HeartlogError) -> (
     serving: [SegmentFile], leftovers: [SegmentFile]
   ) {
     var serving: [SegmentFile] = []
@@ -194,12 +194,12 @@ package struct StoreDirectory: Sendable {
   }
 
   /// Returns the last commit of a sealed segment; nil if its header is damaged or the file no longer exists.
-  func lastCommit(of segment: SegmentFile, in replica: ReplicaID) throws(StorageError) -> CommitNumber? {
+  func lastCommit(of segment: SegmentFile, in replica: ReplicaID) throws(HeartlogError) -> CommitNumber? {
     let path = path(of: segment, in: replica)
     let file: any OpenFile
     do { file = try fileSystem.open(path, .read) } catch {
       if error.isNotFound || error.isNotAFile { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
     do { return try header(of: file, path: path).header.lastCommit } catch {
       if error.code == .corrupt { return nil }
@@ -208,18 +208,18 @@ package struct StoreDirectory: Sendable {
   }
 
   /// Returns the frontier that the last sealed segment of a stream starts from, which is the newest one available without hashing.
-  func newestFrontier(of replica: ReplicaID) throws(StorageError) -> (size: UInt64, frontier: [Digest]) {
+  func newestFrontier(of replica: ReplicaID) throws(HeartlogError) -> (size: UInt64, frontier: [Digest]) {
     guard let sealed = try segments(of: replica).last(where: { $0.state == .sealed }) else { return (0, []) }
     let path = path(of: sealed, in: replica)
-    let file = try onFiles { () throws(FileError) in try fileSystem.open(path, .read) }
+    let file = try heartlogErrors { try fileSystem.open(path, .read) }
     let header = try header(of: file, path: path).header
     return (header.treeSize, header.frontier)
   }
 
   /// Creates the folder of a stream, durably. An existing one may have been left by a process that died before it was durable.
-  func makeStreamFolder(of replica: ReplicaID) throws(StorageError) {
+  func makeStreamFolder(of replica: ReplicaID) throws(HeartlogError) {
     let folder = streamPath(replica)
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       if try fileSystem.info(folder) == nil { try fileSystem.createDirectory(folder) }
       try fileSystem.synchronizeDirectory(replicasPath)
       try fileSystem.synchronizeDirectory(path)
@@ -241,33 +241,34 @@ package struct StoreDirectory: Sendable {
   }
 
   /// Reads and decodes the header of a segment.
-  func header(of file: any OpenFile, path: String) throws(StorageError) -> SegmentHeader.Found {
-    let bytes = try onFiles { () throws(FileError) in try file.bytes(SegmentHeader.byteCount, at: 0) }
-    return try bytes.withBytes { (bytes) throws(StorageError) in try SegmentHeader.decode(bytes, file: path) }
+  func header(of file: any OpenFile, path: String) throws(HeartlogError) -> SegmentHeader.Found {
+    let bytes = try heartlogErrors { try file.bytes(SegmentHeader.byteCount, at: 0) }
+    return try bytes.withBytes { (bytes) throws(HeartlogError) in try SegmentHeader.decode(bytes, file: path)
+    }
   }
 
   /// Returns the contents of a small file; nil if there is none.
-  func contents(of path: String) throws(StorageError) -> [UInt8]? {
+  func contents(of path: String) throws(HeartlogError) -> [UInt8]? {
     do throws(FileError) {
       let file = try fileSystem.open(path, .read)
       return try file.bytes(Int(clamping: try file.size()), at: 0)
     } catch {
       if error.isNotFound { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
   /// Writes a new file under a temporary name, and renames it once it is durable.
   func replaceFile(_ path: String, with bytes: [UInt8], in folder: String, suffix: UInt64)
-    throws(StorageError)
+    throws(HeartlogError)
   {
     let temporary = try prepareFile(path, with: bytes, suffix: suffix)
     try giveName(path, to: temporary, in: folder)
   }
 
   /// Removes what processes left that died while they replaced a file of the store's folder. The caller holds the lock.
-  func removeUnfinished(_ path: String) throws(StorageError) {
-    try onFiles { () throws(FileError) in
+  func removeUnfinished(_ path: String) throws(HeartlogError) {
+    try heartlogErrors {
       for name in try fileSystem.entries(of: self.path) where "\(self.path)/\(name)".hasPrefix("\(path).tmp-")
       {
         try fileSystem.remove("\(self.path)/\(name)")
@@ -278,9 +279,9 @@ package struct StoreDirectory: Sendable {
   /// Writes a new file under a temporary name and makes it durable.
   ///
   /// - Returns: The path of the temporary file. The next writer may remove it: see `removeLeftovers`.
-  func prepareFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(StorageError) -> String {
+  func prepareFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(HeartlogError) -> String {
     let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       do throws(FileError) {
         let file = try fileSystem.open(temporary, .createNew)
         try file.write(bytes, at: 0)
@@ -294,8 +295,8 @@ package struct StoreDirectory: Sendable {
   }
 
   /// Renames a prepared file to its final name, durably.
-  func giveName(_ path: String, to temporary: String, in folder: String) throws(StorageError) {
-    try onFiles { () throws(FileError) in
+  func giveName(_ path: String, to temporary: String, in folder: String) throws(HeartlogError) {
+    try heartlogErrors {
       do throws(FileError) {
         try fileSystem.rename(temporary, to: path)
       } catch {

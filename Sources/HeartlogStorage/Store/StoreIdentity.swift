@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// The contents of the file `store`: the replica that writes the store, and its folder and machine.
@@ -19,9 +19,9 @@ package struct StoreIdentity: Equatable, Sendable {
     /// Nanoseconds since 1970; 0 if unknown.
     var birthTime: Int64
 
-    static func of(_ directory: StoreDirectory) throws(StorageError) -> Location {
+    static func of(_ directory: StoreDirectory) throws(HeartlogError) -> Location {
       let machine = SHA256Hasher.digest(of: directory.fileSystem.machineID)
-      let info = try onFiles { () throws(FileError) in try directory.fileSystem.info(directory.path) }
+      let info = try heartlogErrors { try directory.fileSystem.info(directory.path) }
       return Location(machine: machine, inode: info?.inode ?? 0, birthTime: info?.birthTimeNanoseconds ?? 0)
     }
 
@@ -42,23 +42,23 @@ package struct StoreIdentity: Equatable, Sendable {
   }
 
   /// Reads the identity of the store at `directory`.
-  static func read(_ directory: StoreDirectory) throws(StorageError) -> StoreIdentity {
+  static func read(_ directory: StoreDirectory) throws(HeartlogError) -> StoreIdentity {
     try readWithFile(directory).identity
   }
 
   /// Reads the identity and leaves its file open: while it is open, its inode number is not reused.
   static func readWithFile(
     _ directory: StoreDirectory
-  ) throws(StorageError) -> (identity: StoreIdentity, file: any OpenFile) {
+  ) throws(HeartlogError) -> (identity: StoreIdentity, file: any OpenFile) {
     let path = directory.identityPath
     let file: any OpenFile
     do { file = try directory.fileSystem.open(path, .read) } catch {
-      guard error.isNotFound || error.isNotDirectory else { throw StorageError(error) }
+      guard error.isNotFound || error.isNotDirectory else { throw HeartlogError(error) }
       try directory.refuseEvicted()
       if error.isNotFound, try isMissing(in: directory) { throw missing(path) }
-      throw StorageError(.notAStore, "there is no store at \(directory.path)", file: directory.path)
+      throw HeartlogError(.notAStore, "there is no store at \(directory.path)", file: directory.path)
     }
-    let bytes = try onFiles { () throws(FileError) in try file.bytes(bytesMax, at: 0) }
+    let bytes = try heartlogErrors { try file.bytes(bytesMax, at: 0) }
     do { return (try decode(bytes, file: path), file) } catch {
       // In a folder with a store's other files, this file was the store's, whatever it contains now.
       guard error.code == .notAStore, try directory.hasStoreFiles() else { throw error }
@@ -69,29 +69,29 @@ package struct StoreIdentity: Equatable, Sendable {
   static let bytesMax = 16_384
 
   /// Whether there are streams but no file `store`, which is created before the first stream.
-  static func isMissing(in directory: StoreDirectory) throws(StorageError) -> Bool {
+  static func isMissing(in directory: StoreDirectory) throws(HeartlogError) -> Bool {
     guard try !directory.replicas().isEmpty else { return false }
-    return try onFiles { () throws(FileError) in
+    return try heartlogErrors {
       try directory.fileSystem.info(directory.identityPath) == nil
     }
   }
 
-  static func missing(_ file: String) -> StorageError {
-    StorageError(.corrupt, "the file that identifies the writer is missing", file: file)
+  static func missing(_ file: String) -> HeartlogError {
+    HeartlogError(.corrupt, "the file that identifies the writer is missing", file: file)
   }
 
-  private static func damaged(_ file: String) -> StorageError {
-    StorageError(.corrupt, "the store's identity is damaged", file: file)
+  private static func damaged(_ file: String) -> HeartlogError {
+    HeartlogError(.corrupt, "the store's identity is damaged", file: file)
   }
 
-  package static func decode(_ bytes: [UInt8], file: String) throws(StorageError) -> StoreIdentity {
+  package static func decode(_ bytes: [UInt8], file: String) throws(HeartlogError) -> StoreIdentity {
     guard bytes.starts(with: ChecksummedText.start) else {
-      throw StorageError(.notAStore, "this file does not belong to a Heartlog store", file: file)
+      throw HeartlogError(.notAStore, "this file does not belong to a Heartlog store", file: file)
     }
     guard let text = ChecksummedText(bytes) else { throw damaged(file) }
     try text.checkVersion(of: "a store", file: file)
     var rest = text.lines[...]
-    func value(_ key: String) throws(StorageError) -> String {
+    func value(_ key: String) throws(HeartlogError) -> String {
       guard let line = rest.popFirst(), let value = ChecksummedText.value(of: key, in: line) else {
         throw damaged(file)
       }
@@ -109,10 +109,10 @@ package struct StoreIdentity: Equatable, Sendable {
       vault: vault, laterLines: rest.compactMap { String(validating: $0, as: UTF8.self) })
   }
 
-  static func checkName(_ name: String) throws(StorageError) {
+  static func checkName(_ name: String) throws(HeartlogError) {
     guard isName(name) else {
-      throw StorageError(
-        .malformed, "a name has at most \(SegmentHeader.nameBytesMax) bytes and no control characters")
+      throw HeartlogError(
+        .invalid, "a name has at most \(SegmentHeader.nameBytesMax) bytes and no control characters")
     }
   }
 

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 
@@ -20,18 +20,18 @@ final class StoreLock: Sendable {
 
   /// Opens the file of the lock, and creates it if it is missing. Waits for at most as long as for the lock while another process does
   /// that.
-  init(_ directory: StoreDirectory, _ options: StorageOptions = StorageOptions()) throws(StorageError) {
+  init(_ directory: StoreDirectory, _ options: StorageOptions = StorageOptions()) throws(HeartlogError) {
     path = directory.lockPath
     fileSystem = directory.fileSystem
     scheduler = options.scheduler
-    hasPage = try onFiles { () throws(FileError) in
+    hasPage = try heartlogErrors {
       try !directory.fileSystem.isOnNetwork(directory.path)
     }
     var wait = Wait(options.lockMillisecondsMax, path, fileSystem, scheduler)
     var opened: (any LockFile)?
     while opened == nil {
       do throws(FileError) { opened = try fileSystem.openLock(path) } catch {
-        guard error.isBusy else { throw StorageError(error) }
+        guard error.isBusy else { throw HeartlogError(error) }
         try wait.check()
         wait.pause()
       }
@@ -64,10 +64,10 @@ final class StoreLock: Sendable {
   /// The time is measured: pauses take longer than requested, so they are not counted.
   ///
   /// A process that is stopped while it holds the lock is not waited for that long.
-  func acquire(waitingAtMost milliseconds: Int) throws(StorageError) {
+  func acquire(waitingAtMost milliseconds: Int) throws(HeartlogError) {
     var wait = Wait(milliseconds, path, fileSystem, scheduler)
     while true {
-      if try onFiles({ () throws(FileError) in try file.tryLock() }) {
+      if try heartlogErrors({ try file.tryLock() }) {
         if load(Word.isWanted) != 0 { store(0, Word.isWanted) }
         return
       }
@@ -113,7 +113,7 @@ final class StoreLock: Sendable {
     /// Decides whether to wait on.
     ///
     /// - Throws: `locked` if not. The error names the process that holds the lock, if that is known.
-    mutating func check() throws(StorageError) {
+    mutating func check() throws(HeartlogError) {
       let limit = UInt64(milliseconds) * 1_000_000
       let now = scheduler.uptimeNanoseconds()
       // No pause uses up the wait: the holder gets time after each.
@@ -122,7 +122,7 @@ final class StoreLock: Sendable {
       guard waitedNanoseconds < limit else {
         let holder = fileSystem.lockHolder(of: path)
         throw holder.flatMap(refusal)
-          ?? StorageError(
+          ?? HeartlogError(
             .locked,
             "\(holder.map(\.description) ?? "another process") has been writing to the store for \(milliseconds) ms",
             file: path)
@@ -135,9 +135,9 @@ final class StoreLock: Sendable {
     }
 
     /// The error for a holder that is stopped; nil for another one.
-    private func refusal(_ holder: LockHolder) -> StorageError? {
+    private func refusal(_ holder: LockHolder) -> HeartlogError? {
       guard holder.isStopped else { return nil }
-      return StorageError(
+      return HeartlogError(
         .locked, "\(holder) holds the store's lock and is stopped: continue it, or end it", file: path)
     }
   }

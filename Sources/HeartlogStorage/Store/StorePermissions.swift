@@ -1,11 +1,11 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Controls access to a store's files by users other than the owner. Source: docs/format.md, "The folder".
 extension StoreDirectory {
   /// Whether other users of the machine can read the store or hold its lock, and this process may change that.
-  func isOpenToOthers() throws(StorageError) -> Bool {
-    try onFiles { () throws(FileError) in
+  func isOpenToOthers() throws(HeartlogError) -> Bool {
+    try heartlogErrors {
       guard let info = try fileSystem.info(path) else { return false }
       return info.isOpenToOthers && isOwn(info)
     }
@@ -16,8 +16,8 @@ extension StoreDirectory {
   ///
   /// - Returns: Whether others had permissions and now have none.
   @discardableResult
-  func closeToOthers() throws(StorageError) -> Bool {
-    try onFiles { () throws(FileError) in
+  func closeToOthers() throws(HeartlogError) -> Bool {
+    try heartlogErrors {
       guard let info = try fileSystem.info(path), info.isOpenToOthers, isOwn(info) else { return false }
       // The folder is last: while it is open to others, the next writer repeats the whole procedure.
       for file in try storeFiles() {
@@ -69,7 +69,7 @@ extension CommitLog {
   /// Whether other users of this machine can read the store at `path`, or hold its lock, until its owner next writes to it.
   package static func isOpenToOthers(
     at path: String, on fileSystem: any FileSystem
-  ) throws(StorageError) -> Bool {
+  ) throws(HeartlogError) -> Bool {
     try StoreDirectory(fileSystem: fileSystem, path: path).isOpenToOthers()
   }
 }

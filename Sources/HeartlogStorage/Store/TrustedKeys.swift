@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// The keys that a person has compared with their devices. Source: docs/format.md, "Device keys".
 enum TrustedKeys {
@@ -11,14 +10,14 @@ enum TrustedKeys {
   /// The fingerprints, by replica.
   ///
   /// - Throws: `corrupt` for a damaged file, because nothing else tells which keys were compared.
-  static func read(_ directory: StoreDirectory) throws(StorageError) -> [ReplicaID: Digest] {
+  static func read(_ directory: StoreDirectory) throws(HeartlogError) -> [ReplicaID: Digest] {
     let path = path(in: directory)
     let bytes: [UInt8]
     do throws(FileError) { bytes = try directory.fileSystem.open(path, .read).bytes(bytesMax, at: 0) } catch {
       if error.isNotFound || error.isNotDirectory { return [:] }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
-    let damaged = StorageError(.corrupt, "the list of trusted keys is damaged", file: path, offset: 0)
+    let damaged = HeartlogError(.corrupt, "the list of trusted keys is damaged", file: path, offset: 0)
     guard let text = ChecksummedText(bytes) else { throw damaged }
     try text.checkVersion(of: "a list of trusted keys", file: path)
     var trusted: [ReplicaID: Digest] = [:]
@@ -33,11 +32,11 @@ enum TrustedKeys {
 
   /// Adds a key. The caller holds the lock.
   static func add(_ key: PublicKey, in directory: StoreDirectory, _ options: StorageOptions)
-    throws(StorageError)
+    throws(HeartlogError)
   {
     var trusted = try read(directory)
     trusted[key.replica] = key.fingerprint
-    try onFiles { () throws(FileError) in try directory.makeFolder(directory.keysPath) }
+    try heartlogErrors { try directory.makeFolder(directory.keysPath) }
     let lines = trusted.sorted { $0.key < $1.key }.map { "trusted \($0.value)" }
     try directory.replaceFile(
       path(in: directory), with: ChecksummedText.encoded(lines), in: directory.keysPath,
@@ -47,17 +46,17 @@ enum TrustedKeys {
 
 extension CommitLog {
   /// The fingerprints of the keys that a person has compared, by replica.
-  package func trustedKeys() throws(StorageError) -> [ReplicaID: Digest] { try TrustedKeys.read(directory) }
+  package func trustedKeys() throws(HeartlogError) -> [ReplicaID: Digest] { try TrustedKeys.read(directory) }
 
   /// The fingerprints of the keys that a person has compared, in the store at `path`.
   package static func trustedKeys(
     at path: String, on fileSystem: any FileSystem
-  ) throws(StorageError) -> [ReplicaID: Digest] {
+  ) throws(HeartlogError) -> [ReplicaID: Digest] {
     try TrustedKeys.read(StoreDirectory(fileSystem: fileSystem, path: path))
   }
 
   /// Records that a person has compared a key with its device.
-  package func trust(_ key: PublicKey) throws(StorageError) {
-    try storageErrors { try withQuietLog { try TrustedKeys.add(key, in: directory, options) } }
+  package func trust(_ key: PublicKey) throws(HeartlogError) {
+    try heartlogErrors { try withQuietLog { try TrustedKeys.add(key, in: directory, options) } }
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The vault that a store belongs to, as its file `store` says. Source: docs/format.md, "Vaults".
 package struct VaultMembership: Hashable, Sendable {

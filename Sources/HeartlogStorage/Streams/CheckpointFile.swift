@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// The file `checkpoint` in the folder of a stream: the newest checkpoint of its owner that the store has verified, and the owner's key.
 /// Source: docs/format.md, "Checkpoints".
@@ -18,21 +17,21 @@ package enum CheckpointFile {
   /// Reads the checkpoint of a stream, without verifying its signature; nil if there is none.
   ///
   /// - Throws: `corrupt`, `newerFormat`.
-  static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError)
+  static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError)
     -> SignedCheckpoint?
   {
-    try bytes(of: replica, in: directory).map { bytes throws(StorageError) in
+    try bytes(of: replica, in: directory).map { bytes throws(HeartlogError) in
       try decode(bytes, of: replica, in: directory)
     }
   }
 
   /// The bytes of the file; nil if there is none.
-  static func bytes(of replica: ReplicaID, in directory: StoreDirectory) throws(StorageError) -> [UInt8]? {
+  static func bytes(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError) -> [UInt8]? {
     do throws(FileError) {
       return try directory.fileSystem.open(path(of: replica, in: directory), .read).bytes(bytesMax, at: 0)
     } catch {
       if error.isNotFound { return nil }
-      throw StorageError(error)
+      throw HeartlogError(error)
     }
   }
 
@@ -41,14 +40,14 @@ package enum CheckpointFile {
   /// - Throws: `corrupt`, `newerFormat`.
   static func decode(
     _ bytes: [UInt8], of replica: ReplicaID, in directory: StoreDirectory
-  ) throws(StorageError) -> SignedCheckpoint {
+  ) throws(HeartlogError) -> SignedCheckpoint {
     let path = path(of: replica, in: directory)
     do throws(MalformedError) {
       let checkpoint = try decode(bytes, file: path)
       guard checkpoint.checkpoint.replica == replica else { throw MalformedError("it is of another stream") }
       return checkpoint
     } catch {
-      throw StorageError(
+      throw HeartlogError(
         .corrupt, "the checkpoint of a stream is damaged: \(error.reason)", file: path, offset: 0)
     }
   }
@@ -66,7 +65,7 @@ package enum CheckpointFile {
   /// Writes the checkpoint of a stream in place of the one before, durably. The caller holds the lock.
   static func write(
     _ signed: SignedCheckpoint, in directory: StoreDirectory, _ options: StorageOptions
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     let replica = signed.checkpoint.replica
     try directory.replaceFile(
       path(of: replica, in: directory), with: encoded(signed), in: directory.streamPath(replica),

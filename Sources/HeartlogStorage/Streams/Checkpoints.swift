@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// The newest verified checkpoint of each stream, and how the own one is made.
 ///
@@ -10,7 +9,7 @@ final class Checkpoints: Sendable {
   private enum Found {
     case checkpoint(SignedCheckpoint)
     case none
-    case damaged(StorageError)
+    case damaged(HeartlogError)
   }
 
   private let directory: StoreDirectory
@@ -27,7 +26,7 @@ final class Checkpoints: Sendable {
     keys = DeviceKeys(directory, options)
   }
 
-  private func found(of replica: ReplicaID) throws(StorageError) -> Found {
+  private func found(of replica: ReplicaID) throws(HeartlogError) -> Found {
     let generation = lock.generation
     let known = known.withLock { $0[replica] }
     if generation != 0, let known, known.generation == generation { return known.found }
@@ -37,7 +36,7 @@ final class Checkpoints: Sendable {
     return found
   }
 
-  private func decode(_ bytes: [UInt8]?, of replica: ReplicaID) throws(StorageError) -> Found {
+  private func decode(_ bytes: [UInt8]?, of replica: ReplicaID) throws(HeartlogError) -> Found {
     guard let bytes else { return .none }
     do { return .checkpoint(try CheckpointFile.decode(bytes, of: replica, in: directory)) } catch {
       guard error.code == .corrupt else { throw error }
@@ -47,27 +46,27 @@ final class Checkpoints: Sendable {
 
   /// The newest checkpoint of a stream, whose signature was verified when it was taken; nil if there is none, or its file is damaged, which
   /// `verify` reports.
-  func newest(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
+  func newest(of replica: ReplicaID) throws(HeartlogError) -> SignedCheckpoint? {
     guard case .checkpoint(let checkpoint) = try found(of: replica) else { return nil }
     return checkpoint
   }
 
   /// Whether the owner of a stream signs it. A checkpoint that cannot be read was one.
-  func isSigned(_ replica: ReplicaID) throws(StorageError) -> Bool {
+  func isSigned(_ replica: ReplicaID) throws(HeartlogError) -> Bool {
     if case .none = try found(of: replica) { false } else { true }
   }
 
   /// Keeps a checkpoint, durably, in place of the one before. The caller holds the lock.
-  func write(_ signed: SignedCheckpoint) throws(StorageError) {
+  func write(_ signed: SignedCheckpoint) throws(HeartlogError) {
     lock.update { _ in }
     try CheckpointFile.write(signed, in: directory, options)
     lock.update { _ in }
   }
 
   /// Removes the checkpoint of a stream, durably. The caller holds the lock.
-  func remove(of replica: ReplicaID) throws(StorageError) {
+  func remove(of replica: ReplicaID) throws(HeartlogError) {
     lock.update { _ in }
-    try onFiles { () throws(FileError) in
+    try heartlogErrors {
       try directory.fileSystem.remove(CheckpointFile.path(of: replica, in: directory))
       try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
     }
@@ -77,7 +76,7 @@ final class Checkpoints: Sendable {
   /// What the owner of a stream signed last; nil if it has signed nothing.
   ///
   /// - Throws: `corrupt` if that cannot be read: then nothing may be signed, because it may contradict it.
-  func last(of replica: ReplicaID) throws(StorageError) -> SignedCheckpoint? {
+  func last(of replica: ReplicaID) throws(HeartlogError) -> SignedCheckpoint? {
     if case .damaged(let error) = try found(of: replica) { throw error }
     return try newest(of: replica)
   }
@@ -110,8 +109,8 @@ final class Checkpoints: Sendable {
       signedBy: key)
   }
 
-  private func contradiction(of signed: SignedCheckpoint) -> StorageError {
-    StorageError(
+  private func contradiction(of signed: SignedCheckpoint) -> HeartlogError {
+    HeartlogError(
       .corrupt,
       "the own stream contradicts what this device signed of its first \(signed.checkpoint.size) commits",
       file: CheckpointFile.path(of: signed.checkpoint.replica, in: directory), offset: 0)

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Finds which streams are branches of others by their names. Each fork must have an `ended` file, and each `ended` file a
@@ -83,7 +83,7 @@ final class Forks {
     let next = CommitNumber(rawValue: commit + 1)
     return Finding(
       verdict: .corrupt, replica: reader.replica,
-      error: StorageError(
+      error: HeartlogError(
         .corrupt, reason, file: directory.streamPath(reader.replica),
         commits: next...max(next, reader.tail.head ?? next)))
   }

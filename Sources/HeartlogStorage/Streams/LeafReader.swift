@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Reads a few leaves of a stream's tree. Finds their commits by the names of segments and the headers of frames.
@@ -38,7 +38,7 @@ struct LeafReader {
         return found
       } catch let error as FileError where error.isNotFound { continue }
     }
-    throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+    throw HeartlogError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
   /// Reads the commits from `next` up to `last`, as far as they are in the same segment, and the secrets for their salts.
@@ -69,7 +69,7 @@ struct LeafReader {
       }
       if wanted > next { return }
     }
-    throw StorageError.tooShort(replica, before: next.rawValue, in: directory)
+    throw HeartlogError.tooShort(replica, before: next.rawValue, in: directory)
   }
 
   /// Returns the header of the next frame; nil if there is none. The large frames of a sealed segment are not read.
@@ -80,12 +80,12 @@ struct LeafReader {
   }
 }
 
-extension StorageError {
+extension HeartlogError {
   /// The error for a stream that does not have all commits up to `commit`.
   static func tooShort(
     _ replica: ReplicaID, before commit: UInt64, in directory: StoreDirectory
-  ) -> StorageError {
-    StorageError(
+  ) -> HeartlogError {
+    HeartlogError(
       .corrupt, "the stream ends before commit \(commit)", file: directory.streamPath(replica))
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Reads all streams of a store without a lock, one after the other, to their ends or up to a moment.
@@ -35,7 +35,7 @@ package final class LogReplay {
   }
 
   package init(at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil)
-    throws(StorageError)
+    throws(HeartlogError)
   {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     identity = try StoreIdentity.read(directory)
@@ -46,9 +46,9 @@ package final class LogReplay {
   /// Returns the bound of a moment; nil if nothing is before it: the log does not have that commit, or the time is before 1970.
   ///
   /// For an event or a commit, this reads the segment that contains it.
-  package func bound(of moment: ReplayMoment) throws(StorageError) -> ReplayBound? {
+  package func bound(of moment: ReplayMoment) throws(HeartlogError) -> ReplayBound? {
     if case .milliseconds(let milliseconds) = moment { return ReplayBound(upTo: milliseconds) }
-    return try storageErrors { try directory.position(of: moment).map { ReplayBound(upTo: $0) } }
+    return try heartlogErrors { try directory.position(of: moment).map { ReplayBound(upTo: $0) } }
   }
 
   /// Reads all streams.
@@ -64,8 +64,8 @@ package final class LogReplay {
   package func run(
     from positions: [StreamPosition] = [], upTo bound: ReplayBound? = nil, givesPositions: Bool = false,
     _ visit: (Piece) throws -> Void
-  ) throws(StorageError) -> Outcome {
-    try storageErrors {
+  ) throws(HeartlogError) -> Outcome {
+    try heartlogErrors {
       let page = lock.page()
       let streams = try streams(from: positions, upTo: bound)
       var meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
@@ -98,13 +98,13 @@ package final class LogReplay {
   ///
   /// - Throws: `inputOutput` if that fails, or failed before, or if the receiver of a run was killed: then the next writer copies the
   ///   tail, and until then nothing tells whether it is on disk.
-  package func makeDurable(_ positions: [StreamPosition]) throws(StorageError) {
+  package func makeDurable(_ positions: [StreamPosition]) throws(HeartlogError) {
     for position in positions {
       func path(_ state: SegmentFile.State) -> String {
         let segment = SegmentFile(firstCommit: position.location.firstCommit, state: state)
         return directory.path(of: segment, in: position.replica)
       }
-      let isSuspect = try onFiles { () throws(FileError) in
+      let isSuspect = try heartlogErrors {
         do throws(FileError) {
           try directory.fileSystem.open(path(.open), .read).synchronizeData()
           return false
@@ -115,7 +115,7 @@ package final class LogReplay {
         }
       }
       guard !isSuspect, !lock.isReceiving(position.replica) else {
-        throw StorageError(
+        throw HeartlogError(
           .inputOutput,
           "cannot tell whether the last commits are on disk; the next write to the store makes them durable",
           file: path(isSuspect ? .suspect : .open))
@@ -126,10 +126,10 @@ package final class LogReplay {
   /// Whether positions belong to this log, whatever has happened to it since.
   ///
   /// - Returns: false if they belong to another store, or to a stream that was ended before one of them.
-  package func isOfUse(_ positions: [StreamPosition]) throws(StorageError) -> Bool {
+  package func isOfUse(_ positions: [StreamPosition]) throws(HeartlogError) -> Bool {
     do { _ = try StreamStart(directory: directory).readers(at: positions, own: identity.replica) } catch {
-      if error.code == .otherLog { return false }
-      guard error.code == .otherHistory else { throw error }
+      if error.mismatch == .otherLog { return false }
+      guard error.mismatch == .otherHistory else { throw error }
     }
     return true
   }
@@ -137,7 +137,7 @@ package final class LogReplay {
   private func streams(from positions: [StreamPosition], upTo bound: ReplayBound?) throws -> [ReplayedStream]
   {
     guard bound.map({ positions.allSatisfy($0.contains) }) ?? true else {
-      throw StorageError(.misuse, "a replay that starts after its end")
+      throw HeartlogError(.misuse, "a replay that starts after its end")
     }
     let found = try StreamStart(directory: directory).readers(at: positions, own: identity.replica)
     var streams = zip(positions, found).map { position, found in

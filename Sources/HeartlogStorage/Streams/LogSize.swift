@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 extension CommitLog {
@@ -6,9 +6,9 @@ extension CommitLog {
   /// count as a whole. Reads no file and takes no lock; nil if there is no store, or none that can be opened without creating a file.
   package static func bytes(
     behind positions: [StreamPosition], at path: String, on fileSystem: any FileSystem
-  ) throws(StorageError) -> UInt64? {
+  ) throws(HeartlogError) -> UInt64? {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
-    let lock = try onFiles { () throws(FileError) in try fileSystem.info(directory.lockPath) }
+    let lock = try heartlogErrors { try fileSystem.info(directory.lockPath) }
     guard let lock, lock.size >= UInt64(lockPageBytes) else { return nil }
     var bytes: UInt64 = 0
     for replica in try directory.replicas() {
@@ -16,7 +16,7 @@ extension CommitLog {
       for segment in try directory.segments(of: replica) where known.map({ segment.firstCommit > $0 }) ?? true
       {
         let file = directory.path(of: segment, in: replica)
-        bytes += try onFiles { () throws(FileError) in try fileSystem.info(file)?.size ?? 0 }
+        bytes += try heartlogErrors { try fileSystem.info(file)?.size ?? 0 }
       }
     }
     return bytes

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The file `lost`: commits that were acknowledged and are gone, until they are here again or a person retires their replica. Source:
 /// docs/format.md, "Lost commits".
@@ -9,7 +9,7 @@ struct LostCommits: Equatable {
   static func path(in directory: StoreDirectory) -> String { "\(directory.path)/lost" }
 
   /// Reads the file. A damaged one says nothing: the loss was reported when it was found.
-  static func read(_ directory: StoreDirectory) throws(StorageError) -> LostCommits {
+  static func read(_ directory: StoreDirectory) throws(HeartlogError) -> LostCommits {
     guard let bytes = try directory.contents(of: path(in: directory)), let text = ChecksummedText(bytes)
     else { return LostCommits() }
     try text.checkVersion(of: "a list of lost commits", file: path(in: directory))
@@ -41,7 +41,7 @@ struct LostCommits: Equatable {
   }
 
   /// Replaces the file, durably. The caller holds the lock.
-  func write(in directory: StoreDirectory, _ options: StorageOptions) throws(StorageError) {
+  func write(in directory: StoreDirectory, _ options: StorageOptions) throws(HeartlogError) {
     let path = Self.path(in: directory)
     try directory.removeUnfinished(path)
     let lines = ranges.sorted { $0.key < $1.key }.map {
@@ -54,7 +54,7 @@ struct LostCommits: Equatable {
 
 extension CommitLog {
   /// The streams of which commits were lost that are not here again, sorted.
-  package func lostReplicas() throws(StorageError) -> [ReplicaID] {
+  package func lostReplicas() throws(HeartlogError) -> [ReplicaID] {
     let lost = try LostCommits.read(directory)
     return lost.ranges.keys.sorted().filter { replica in
       let next = withStreams { streamSet.readers[replica]?.tail.next }
@@ -63,8 +63,8 @@ extension CommitLog {
   }
 
   /// Forgets what was lost of a stream: nobody waits for it.
-  package func forgetLost(of replica: ReplicaID) throws(StorageError) {
-    try storageErrors {
+  package func forgetLost(of replica: ReplicaID) throws(HeartlogError) {
+    try heartlogErrors {
       try withQuietLog {
         var list = try LostCommits.read(directory)
         guard list.ranges[replica] != nil else { return }

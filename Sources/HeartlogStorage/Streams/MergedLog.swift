@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Reads all streams of a store, without a lock, as one log: the commits are merged in the total order.
@@ -56,7 +56,7 @@ package final class MergedLog {
 
   package init(
     at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     identity = try StoreIdentity.read(directory)
     lock = try StoreLock(directory)
@@ -75,8 +75,8 @@ package final class MergedLog {
   }
 
   /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
-  package func position(of moment: ReplayMoment) throws(StorageError) -> CommitPosition? {
-    try storageErrors { try directory.position(of: moment) }
+  package func position(of moment: ReplayMoment) throws(HeartlogError) -> CommitPosition? {
+    try heartlogErrors { try directory.position(of: moment) }
   }
 
   /// Everything found so far that differs from what was written.
@@ -91,7 +91,7 @@ package final class MergedLog {
   ///
   /// It may be called again after nil and then returns commits written since. The order holds only among commits that are present at
   /// the same time.
-  package func next() throws(StorageError) -> Commit? {
+  package func next() throws(HeartlogError) -> Commit? {
     guard let run = try nextRun(commitsMax: 1) else { return nil }
     switch run.commits {
     case .one(let commit): return commit
@@ -103,8 +103,8 @@ package final class MergedLog {
   /// moment.
   ///
   /// - Parameter commitsMax: The maximum number of commits.
-  package func nextRun(commitsMax: Int = .max) throws(StorageError) -> Run? {
-    try storageErrors {
+  package func nextRun(commitsMax: Int = .max) throws(HeartlogError) -> Run? {
+    try heartlogErrors {
       if streams.values.allSatisfy({ $0.isAtEnd && $0.ahead.isEmpty }) {
         guard try lookForMore() else { return nil }
       }
@@ -250,12 +250,12 @@ package final class MergedBlock {
 
 extension StoreDirectory {
   /// The total size of all segments in bytes.
-  func logBytes() throws(StorageError) -> UInt64 {
+  func logBytes() throws(HeartlogError) -> UInt64 {
     var total: UInt64 = 0
     for replica in try replicas() {
       for segment in try segments(of: replica) {
         let path = "\(streamPath(replica))/\(segment.name)"
-        total += try onFiles { () throws(FileError) in try fileSystem.info(path)?.size ?? 0 }
+        total += try heartlogErrors { try fileSystem.info(path)?.size ?? 0 }
       }
     }
     return total

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Finds a commit of a stream by the numbers in segment headers and frames.
@@ -36,7 +36,7 @@ struct MomentSearch {
     for _ in 0..<16 {
       do { return try search() } catch let error as FileError where error.isNotFound { continue }
     }
-    throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+    throw HeartlogError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
   private func search() throws -> CommitPosition? {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The moment up to which a log is replayed.
 package enum ReplayMoment: Hashable, Sendable {

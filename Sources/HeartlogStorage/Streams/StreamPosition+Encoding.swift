@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 // The encoding is defined in docs/format.md, "Snapshots".
 extension StreamPosition {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A position in a stream, after one of its commits: the rules for the next commit, the tree over all commits before it, and its
 /// location on disk.

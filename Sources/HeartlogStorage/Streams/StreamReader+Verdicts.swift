@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Decides what bad or missing bytes mean. Source: docs/format.md, "Recovery".
@@ -79,7 +79,7 @@ extension StreamReader {
     let last = damage.lastCommit ?? tail.head ?? damage.firstCommit
     return Finding(
       verdict: .corrupt, replica: replica,
-      error: StorageError(
+      error: HeartlogError(
         .corrupt, "one copy of the segment header is damaged", file: damage.path, offset: damage.offset,
         commits: damage.firstCommit...max(damage.firstCommit, last)))
   }
@@ -90,6 +90,6 @@ extension StreamReader {
     let last = upTo.map { CommitNumber(rawValue: max(tail.next.rawValue, $0.rawValue - 1)) } ?? tail.next
     return Finding(
       verdict: verdict, replica: replica,
-      error: StorageError(.corrupt, reason, file: path, offset: offset, commits: tail.next...last))
+      error: HeartlogError(.corrupt, reason, file: path, offset: offset, commits: tail.next...last))
   }
 }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Reads the stream of one replica commit by commit, without a lock. A later call continues where the last one stopped.
@@ -105,7 +105,7 @@ final class StreamReader {
   var endCommit: UInt64? { end?.commit }
 
   /// Whether the stream was ended since the reader first checked, or the file that records its end has changed.
-  func wasEndedMeanwhile() throws(StorageError) -> Bool {
+  func wasEndedMeanwhile() throws(HeartlogError) -> Bool {
     guard knowsEnd else { return false }
     let couldTell = corruption.map { !isOfEnd($0.error) } ?? true
     do {
@@ -118,7 +118,7 @@ final class StreamReader {
   }
 
   /// Whether the damaged file is the one that records the end of the stream.
-  private func isOfEnd(_ error: StorageError) -> Bool {
+  private func isOfEnd(_ error: HeartlogError) -> Bool {
     error.code == .corrupt && error.file == StreamEnd.path(of: replica, in: directory)
   }
 
@@ -290,8 +290,8 @@ final class StreamReader {
   /// Whether the name of the file being read now belongs to another file, which contains the same commits, and maybe more.
   private func isReplaced() throws -> Bool {
     guard let cursor, let file = cursor.file else { return false }
-    let inode = try onFiles { () throws(FileError) in try file.inode() }
-    let named = try onFiles { () throws(FileError) in try directory.fileSystem.info(cursor.path) }
+    let inode = try heartlogErrors { try file.inode() }
+    let named = try heartlogErrors { try directory.fileSystem.info(cursor.path) }
     return named?.inode != inode
   }
 
@@ -370,7 +370,7 @@ final class StreamReader {
       let file: any OpenFile
       do { file = try directory.fileSystem.open(path, .read) } catch {
         if error.isNotFound { continue }
-        guard error.isNotAFile else { throw StorageError(error) }
+        guard error.isNotAFile else { throw HeartlogError(error) }
         corruption = finding(.corrupt, error.description, path, 0, upTo: nil)
         return false
       }
@@ -383,22 +383,23 @@ final class StreamReader {
       } catch {
         guard error.code == .corrupt else { throw error }
         let later = try directory.segments(of: replica).first { $0.firstCommit > next.firstCommit }
-        corruption = finding(.corrupt, error.reason, path, error.offset ?? 0, upTo: later?.firstCommit)
+        corruption = finding(.corrupt, error.message, path, error.offset ?? 0, upTo: later?.firstCommit)
         return false
       }
     }
-    throw StorageError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+    throw HeartlogError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
   }
 
-  private func check(_ found: SegmentHeader.Found, of segment: SegmentFile, path: String) throws(StorageError)
+  private func check(_ found: SegmentHeader.Found, of segment: SegmentFile, path: String)
+    throws(HeartlogError)
   {
     let header = found.header
     let isKind = (segment.state == .sealed) == (header.kind == .sealed)
     guard header.replica == replica, header.firstCommit == segment.firstCommit, isKind else {
-      throw StorageError(.corrupt, "a segment header that belongs to another file", file: path, offset: 0)
+      throw HeartlogError(.corrupt, "a segment header that belongs to another file", file: path, offset: 0)
     }
     if header.firstCommit == tail.next, header.firstSequence != tail.nextSequence {
-      throw StorageError(
+      throw HeartlogError(
         .corrupt, "a segment that starts at event \(header.firstSequence) instead of \(tail.nextSequence)",
         file: path, offset: 0)
     }

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// Creates readers in the middle of streams. A position is accepted only if the stream before it is unchanged.
@@ -14,7 +14,7 @@ struct StreamStart {
   ///   belongs to a stream of this store: then the positions come from another store.
   func readers(
     at positions: [StreamPosition], own: ReplicaID
-  ) throws(StorageError) -> [(reader: StreamReader, moved: StreamPosition?)] {
+  ) throws(HeartlogError) -> [(reader: StreamReader, moved: StreamPosition?)] {
     do {
       var readers: [(reader: StreamReader, moved: StreamPosition?)] = []
       for position in positions {
@@ -24,10 +24,10 @@ struct StreamStart {
       }
       return readers
     } catch {
-      guard error.code == .otherHistory, try !directory.knowsStream(ofAny: positions, own: own) else {
+      guard error.mismatch == .otherHistory, try !directory.knowsStream(ofAny: positions, own: own) else {
         throw error
       }
-      throw StorageError(.otherLog, error.reason, file: error.file, commits: error.commits)
+      throw HeartlogError(.otherLog, error.message, file: error.file, commits: error.commits)
     }
   }
 
@@ -36,27 +36,27 @@ struct StreamStart {
   /// - Returns: The reader, which is after the position's commit. If the position's location has changed, so that its tree had to be
   ///   compared, also the position with its new location.
   /// - Throws: `otherHistory` if the position is not in the stream; `otherLog` if that was ended before it.
-  private func reader(at position: StreamPosition) throws(StorageError) -> (
+  private func reader(at position: StreamPosition) throws(HeartlogError) -> (
     reader: StreamReader, moved: StreamPosition?
   ) {
-    do { return try storageErrors { try checkedReader(at: position) } } catch {
+    do { return try heartlogErrors { try checkedReader(at: position) } } catch {
       // Reading from the start finds the damage and reports it.
-      guard error.code == .corrupt || error.code == .malformed else { throw error }
-      throw refusal(of: position, error.reason)
+      guard error.code == .corrupt || error.code == .invalid else { throw error }
+      throw refusal(of: position, error.message)
     }
   }
 
   /// As `reader`, but returns nil if the position is not in a segment that still exists.
-  func readerInSegment(at position: StreamPosition) throws(StorageError) -> StreamReader? {
+  func readerInSegment(at position: StreamPosition) throws(HeartlogError) -> StreamReader? {
     do {
-      return try storageErrors {
+      return try heartlogErrors {
         let listing = try directory.listing(of: position.replica)
         let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
         guard let location = try location(of: position, in: listing) else { return nil }
         return StreamReader(directory, behind: position.tail, at: location, listing: listing, end: end)
       }
     } catch {
-      guard error.code == .otherLog || error.code == .otherHistory || error.code == .corrupt else {
+      guard error.mismatch == .otherLog || error.mismatch == .otherHistory || error.code == .corrupt else {
         throw error
       }
       return nil
@@ -154,10 +154,10 @@ struct StreamStart {
   }
 
   private func refusal(
-    of position: StreamPosition, _ reason: String, _ code: StorageError.Code = .otherHistory
-  ) -> StorageError {
-    StorageError(
-      code, "a position is not in this log: \(reason)",
+    of position: StreamPosition, _ reason: String, _ mismatch: HeartlogError.PositionMismatch = .otherHistory
+  ) -> HeartlogError {
+    HeartlogError(
+      mismatch, "a position is not in this log: \(reason)",
       file: directory.streamPath(position.replica), commits: position.commit...position.commit)
   }
 }

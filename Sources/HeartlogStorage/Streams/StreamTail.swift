@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The end of a stream as far as it was read, and the rules that the next commit must follow.
 struct StreamTail: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// The time of a stream by which moments are selected: its writer's clock, made monotonic.
 ///

@@ -1,6 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 
 /// What a store records about a stream's tree apart from the commits: in segment headers and in the positions of snapshots.
 ///
@@ -45,7 +44,7 @@ struct TreeClaims {
   init(
     of replica: ReplicaID, in directory: StoreDirectory, snapshots: [SnapshotClaim] = [],
     upTo last: UInt64 = .max
-  ) throws(StorageError) {
+  ) throws(HeartlogError) {
     for segment in try directory.segments(of: replica) {
       let path = directory.path(of: segment, in: replica)
       guard let file = try? directory.fileSystem.open(path, .read),

@@ -1,27 +1,5 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
-
-/// The result of `verify` for one stream.
-package struct StreamVerification: Sendable {
-  package let replica: ReplicaID
-  /// The replica's name according to the last segment read.
-  package let name: String
-  package let isOwn: Bool
-  package let commits: UInt64
-  package let events: UInt64
-  /// The number of events whose content is withheld, and that the store does not list as erased.
-  package let missingContents: UInt64
-  package let segments: Int
-  /// The size on disk, including zeros written ahead.
-  package let bytes: UInt64
-  /// The root of the stream's tree over its sound commits.
-  package let root: Digest
-  /// The finding that ends the sound part; nil if the whole stream is sound.
-  package let finding: Finding?
-  /// The checkpoint that its owner signed and that its commits lead to; nil if there is none.
-  package let checkpoint: SignedCheckpoint?
-}
 
 /// Reads every byte of a store and checks everything that the format guarantees.
 package enum Verification {
@@ -31,7 +9,7 @@ package enum Verification {
   package static func run(
     at path: String, on fileSystem: any FileSystem, snapshots: [SnapshotClaim] = [],
     progress: LogProgress? = nil
-  ) throws(StorageError) -> [StreamVerification] {
+  ) throws(HeartlogError) -> [StreamVerification] {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     let own = try StoreIdentity.read(directory).replica
     return try run(directory, own: own, snapshots: snapshots, progress: progress)
@@ -42,8 +20,8 @@ package enum Verification {
   /// - Parameter own: The replica that writes the store.
   static func run(
     _ directory: StoreDirectory, own: ReplicaID, snapshots: [SnapshotClaim], progress: LogProgress?
-  ) throws(StorageError) -> [StreamVerification] {
-    try storageErrors {
+  ) throws(HeartlogError) -> [StreamVerification] {
+    try heartlogErrors {
       let fileSystem = directory.fileSystem
       let lock = try StoreLock(directory)
       let page = lock.page()
@@ -132,7 +110,7 @@ package enum Verification {
     _ snapshots: [SnapshotClaim], _ forks: Forks, _ erased: WithheldEvents, _ meter: inout ProgressMeter
   ) throws -> (StreamVerifier, Finding?) {
     var page = page
-    var before: StorageError?
+    var before: HeartlogError?
     while true {
       let stream = StreamVerifier(
         directory, replica: replica, isOwn: isOwn, snapshots: snapshots, erased: erased)
@@ -205,12 +183,12 @@ private final class StreamVerifier {
   /// Reads the checkpoint and verifies its signature.
   ///
   /// - Returns: a finding if it is damaged, or its owner did not sign it.
-  private func readCheckpoint() throws(StorageError) -> Finding? {
-    do throws(StorageError) {
+  private func readCheckpoint() throws(HeartlogError) -> Finding? {
+    do throws(HeartlogError) {
       checkpoint = try CheckpointFile.read(of: replica, in: directory)
       guard let checkpoint, !checkpoint.isSigned else { return nil }
       self.checkpoint = nil
-      throw StorageError(
+      throw HeartlogError(
         .corrupt, "a checkpoint that its owner did not sign", file: checkpointPath, offset: 0)
     } catch {
       guard error.code == .corrupt else { throw error }
@@ -281,7 +259,7 @@ private final class StreamVerifier {
   private func contradiction(of claim: TreeClaims.Claim) -> Finding {
     Finding(
       verdict: .corrupt, replica: replica,
-      error: StorageError(
+      error: HeartlogError(
         .corrupt, claim.contradiction, file: claim.file, offset: 0,
         commits: CommitNumber(rawValue: 1)...CommitNumber(rawValue: tree.size)))
   }
@@ -308,7 +286,7 @@ private final class StreamVerifier {
     .found(
       Finding(
         verdict: .corrupt, replica: replica,
-        error: StorageError(
+        error: HeartlogError(
           .corrupt, reason, file: cursor.path, offset: offset,
           commits: tail.next...max(tail.next, reader.tail.head ?? tail.next))))
   }

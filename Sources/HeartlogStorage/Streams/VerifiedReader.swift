@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// A reader that starts in the middle of a stream, with the stream's tree before its position.

@@ -1,6 +1,5 @@
 import Heartlog
-import HeartlogEncryption
-import HeartlogProofs
+import HeartlogFormat
 import Synchronization
 
 @testable import HeartlogHub

@@ -1,7 +1,7 @@
 import HeartlogFiles
 import Testing
 
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 
 /// The worked examples of docs/format.md: fenced blocks whose info string is `hex` or `text`, and a name.
 struct FormatPage {

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 @testable import HeartlogStorage
@@ -18,7 +18,7 @@ struct LogParts {
     let directory = StoreDirectory(fileSystem: files, path: "/store")
     let monitor = Monitor()
     let lease = StoreLease(try StoreLock(directory), monitor: monitor)
-    try monitor.withLock { () throws(StorageError) in try lease.acquire(waitingAtMost: 0) }
+    try monitor.withLock { () throws(HeartlogError) in try lease.acquire(waitingAtMost: 0) }
     self.lease = lease
     appender = SegmentAppender(directory, lease)
     streamSet = StreamSet(

@@ -5,7 +5,7 @@
 #elseif canImport(Musl)
   import Musl
 #endif
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 import Testing
@@ -115,12 +115,12 @@ func expectNoGap(_ commits: [Commit], _ comment: Comment? = nil) {
 }
 
 /// The storage error that `body` fails with, nil where it does not fail.
-func storageFailure(_ body: () throws -> Void) -> StorageError? {
+func storageFailure(_ body: () throws -> Void) -> HeartlogError? {
   do {
     try body()
     return nil
   } catch {
-    return error as? StorageError ?? StorageError(.misuse, "another error: \(error)")
+    return error as? HeartlogError ?? HeartlogError(.misuse, "another error: \(error)")
   }
 }
 

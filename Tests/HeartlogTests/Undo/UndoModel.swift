@@ -2,7 +2,7 @@ import HeartlogTesting
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 
 /// What an undo must lead to, in the plainest way: all writes of all registers in the total order, and what they show if some events had
 /// never been written.

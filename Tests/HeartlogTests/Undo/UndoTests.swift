@@ -3,7 +3,7 @@ import HeartlogTesting
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogEvents
+@testable import HeartlogFormat
 
 @Suite("Undo and restore")
 struct UndoTests {

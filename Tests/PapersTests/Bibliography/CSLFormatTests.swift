@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogLibraries
-import HeartlogEvents
+import HeartlogFormat
 import Testing
 
 @testable import HeartlogInterchange

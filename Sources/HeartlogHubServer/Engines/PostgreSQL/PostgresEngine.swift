@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogHub
-import HeartlogProofs
+import HeartlogFormat
 import Synchronization
 
 /// Sessions in the database, for all hubs that use it. A hub remembers the sessions that it has seen: whether a key is

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FuzzTarget {
   /// JSON texts, fields made of them, and the canonical form.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 extension FuzzTarget {
   /// The commits that rows and blocks are of.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A small stream with every action, every kind of value, and what a later version may add.
 enum SeedCommits {

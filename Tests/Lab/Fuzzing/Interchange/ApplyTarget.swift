@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogCLI
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogState
 
 extension FuzzTarget {

@@ -1,5 +1,4 @@
-import HeartlogEvents
-import HeartlogProofs
+import HeartlogFormat
 
 /// Keys that anyone can sign with.
 enum KnownKeys {

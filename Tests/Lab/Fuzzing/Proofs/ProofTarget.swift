@@ -1,5 +1,4 @@
-import HeartlogEvents
-import HeartlogProofs
+import HeartlogFormat
 
 extension FuzzTarget {
   /// The files that prove something: of any bytes, and of bytes that are signed first, so that all before the signature is reached.

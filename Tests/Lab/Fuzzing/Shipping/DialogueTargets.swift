@@ -1,8 +1,7 @@
 import Dispatch
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 import HeartlogShipping
 import HeartlogStorage
 import Synchronization

@@ -1,5 +1,4 @@
-import HeartlogEvents
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogShipping
 import HeartlogStorage
 

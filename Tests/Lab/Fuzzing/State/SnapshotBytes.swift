@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// Snapshot files, by docs/format.md alone: all checksums that what is written in them asks for.
 struct SnapshotBytes {

@@ -1,7 +1,6 @@
 import Heartlog
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
-import HeartlogProofs
 import HeartlogShipping
 import HeartlogStorage
 

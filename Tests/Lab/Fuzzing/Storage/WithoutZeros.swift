@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 
 /// A file as an input: most files of a store are zeros, and a fuzzer should not try these one by one.
 enum WithoutZeros {

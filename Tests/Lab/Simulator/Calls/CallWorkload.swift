@@ -131,10 +131,6 @@ final class CallRun {
       return nil
     } catch let error as HeartlogError {
       (code, text) = (error.code, error.description)
-    } catch let error as StorageError {
-      (code, text) = (
-        [.inputOutput, .diskFull, .readOnly].contains(error.code) ? .inputOutput : .misuse, error.description
-      )
     }
     guard [.inputOutput, .diskFull, .readOnly, .outcomeUnknown].contains(code), text.contains("cannot "),
       text.contains("/")
@@ -147,7 +143,7 @@ final class CallRun {
     return "new \(number)"
   }
 
-  private func add(_ id: String, _ durability: Heartlog.Durability, bytes: Int = 10) throws {
+  private func add(_ id: String, _ durability: Durability, bytes: Int = 10) throws {
     guard let store else { return }
     let note = Field(name: "t", value: .string(.noise(bytes)))
     do {

@@ -61,7 +61,7 @@ final class CrashWorkload {
     try FavoritesStore(at: Self.path, on: files, options: options(of: process ?? self.process))
   }
 
-  private func repair(_ files: MemoryFileSystem) throws(StorageError) {
+  private func repair(_ files: MemoryFileSystem) throws(HeartlogError) {
     _ = try StoreRepair.run(at: Self.path, on: files, options: options(of: process).storage)
   }
 
@@ -85,7 +85,7 @@ final class CrashWorkload {
     end = files.crashPoints
   }
 
-  private func add(_ id: String, to store: FavoritesStore, _ durability: Heartlog.Durability, bytes: Int = 10)
+  private func add(_ id: String, to store: FavoritesStore, _ durability: Durability, bytes: Int = 10)
     throws
   {
     attempted.insert(id)

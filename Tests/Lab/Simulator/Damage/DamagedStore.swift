@@ -175,7 +175,7 @@ final class DamagedStore {
     /// Whether more than the last run of the unsigned stream is missing.
     var lostRunOfUnsigned = false
 
-    mutating func note(_ findings: [Heartlog.Finding]) {
+    mutating func note(_ findings: [Finding]) {
       if !findings.isEmpty { isNamed = true }
       unsound.formUnion(findings.filter { $0.verdict != .torn }.map(\.replica))
     }
@@ -204,7 +204,7 @@ final class DamagedStore {
       }
       guard error.isRepairable else { return nil }
     }
-    do throws(StorageError) {
+    do throws(HeartlogError) {
       _ = try StoreRepair.run(at: Self.path, on: files, options: options.storage)
     } catch {
       // What may be of a later version is moved away by a person, if at all.

@@ -1,4 +1,4 @@
-import HeartlogEvents
+import HeartlogFormat
 import HeartlogFiles
 
 /// A frame of a kind that this version does not know, built as docs/format.md says, without the code that is tested.

@@ -157,7 +157,7 @@ final class InterleavedRun {
   }
 
   private func add(
-    _ kind: String, _ worker: Worker, _ durability: Heartlog.Durability, isLarge: Bool = false
+    _ kind: String, _ worker: Worker, _ durability: Durability, isLarge: Bool = false
   ) throws {
     guard let store = worker.store else { return }
     let id = "\(kind) of \(worker.index)"

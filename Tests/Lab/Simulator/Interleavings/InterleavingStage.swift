@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogFiles
-import HeartlogProofs
+import HeartlogFormat
 import HeartlogStorage
 import HeartlogTesting
 

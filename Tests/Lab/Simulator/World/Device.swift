@@ -99,7 +99,7 @@ final class Device: @unchecked Sendable {
     try FavoritesStore(at: Self.storePath, on: files(of: app.process), options: options(of: app.process))
   }
 
-  func repair(in app: App) throws(StorageError) {
+  func repair(in app: App) throws(HeartlogError) {
     _ = try StoreRepair.run(
       at: Self.storePath, on: files(of: app.process), options: options(of: app.process).storage)
   }

@@ -1,0 +1,161 @@
+/// How far a stream has come: the root of its tree over its first commits, in the words of its owner. Source: C2SP tlog-checkpoint.
+public struct Checkpoint: Hashable, Sendable {
+  /// The vault that the stream belongs to.
+  public let vault: VaultID
+  /// The replica whose stream it is.
+  public let replica: ReplicaID
+  /// The number of commits; at least 1.
+  public let size: UInt64
+  /// The root of the tree over these commits.
+  public let root: HeartlogDigest
+
+  /// Creates a checkpoint.
+  public init(vault: VaultID, replica: ReplicaID, size: UInt64, root: HeartlogDigest) {
+    self.vault = vault
+    self.replica = replica
+    self.size = size
+    self.root = root
+  }
+
+  static let originStart = "heartlog/"
+
+  /// The name of the log, and of the key that signs it: `heartlog/<vault>/<replica>`.
+  public var origin: String { "\(Self.originStart)\(vault)/\(replica)" }
+
+  /// The text that is signed: origin, size and root, a line each.
+  public var text: String { "\(origin)\n\(size)\n\(Base64.text(root.bytes))\n" }
+
+  /// Parses the text of a note. Lines of extensions, which C2SP allows, are not allowed in a Heartlog checkpoint.
+  ///
+  /// - Throws: `MalformedError`.
+  public init(text: String) throws(MalformedError) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let names = lines[0].split(separator: "/", omittingEmptySubsequences: false)
+    guard lines.count == 4, names.count == 3, let vault = VaultID(names[1]),
+      let replica = ReplicaID(String(names[2])),
+      let size = UInt64(lines[1]), (1...Limits.numberMax).contains(size), let root = Base64.bytes(lines[2]),
+      root.count == 32
+    else { throw MalformedError("a note that is not a checkpoint of a stream") }
+    self.init(vault: vault, replica: replica, size: size, root: Digest(root))
+    // Any other spelling of the same numbers would be another text.
+    guard self.text == text else { throw MalformedError("a note that is not a checkpoint of a stream") }
+  }
+}
+
+/// A checkpoint with the signature of its owner and those of witnesses. The key is part of it, so it can be verified alone.
+public struct SignedCheckpoint: Hashable, Sendable {
+  /// What is signed.
+  public let checkpoint: Checkpoint
+  /// The owner's key. Its hash is the replica's id.
+  public let key: PublicKey
+  /// The text with all signatures.
+  public private(set) var note: SignedNote
+
+  /// The most cosignatures that are kept.
+  public static let cosignaturesMax = 64
+
+  /// Signs a checkpoint.
+  ///
+  /// - Throws: what the key throws.
+  public init(_ checkpoint: Checkpoint, signedBy key: any DeviceKey) throws {
+    precondition(key.publicKey.replica == checkpoint.replica, "a checkpoint is signed by its owner")
+    self.checkpoint = checkpoint
+    self.key = key.publicKey
+    note = try SignedNote(text: checkpoint.text, signatures: [])
+    try note.sign(with: key, named: checkpoint.origin)
+  }
+
+  /// Accepts a note with a valid signature of the key from which the replica's id is made.
+  ///
+  /// - Throws: `MalformedError`: the note is not a checkpoint, or its owner did not sign it.
+  public init(_ note: SignedNote, key: PublicKey) throws(MalformedError) {
+    try self.init(unverified: note, key: key)
+    guard let signature = note.signature(of: key, named: checkpoint.origin) else {
+      throw MalformedError("a checkpoint that replica \(checkpoint.replica) did not sign")
+    }
+    // Lines that mean nothing here are not kept: a note with too many could not be read again.
+    var isOwnerSeen = false
+    var witnesses = 0
+    self.note.removeSignatures { line in
+      if Cosignature(line) != nil {
+        witnesses += 1
+        return witnesses > Self.cosignaturesMax
+      }
+      defer { isOwnerSeen = isOwnerSeen || line.signature == signature.bytes }
+      return isOwnerSeen || line.signature != signature.bytes
+    }
+  }
+
+  /// Accepts a note that was verified before it was kept. The key is compared with the replica's id, the signature is not verified.
+  ///
+  /// - Throws: `MalformedError`.
+  package init(unverified note: SignedNote, key: PublicKey) throws(MalformedError) {
+    checkpoint = try Checkpoint(text: note.text)
+    guard key.replica == checkpoint.replica else {
+      throw MalformedError("a checkpoint with a key that is not the one of replica \(checkpoint.replica)")
+    }
+    self.key = key
+    self.note = note
+  }
+
+  /// Makes the note of a checkpoint that only its owner signed. The signature is not verified.
+  ///
+  /// - Throws: `MalformedError` if the key is not the one of the replica.
+  package init(unverified checkpoint: Checkpoint, key: PublicKey, signature: Signature) throws(MalformedError)
+  {
+    let line = NoteSignature(of: key, named: checkpoint.origin, .ed25519, signature.bytes)
+    try self.init(unverified: SignedNote(text: checkpoint.text, signatures: [line]), key: key)
+  }
+
+  /// The signature in the owner's name, unverified; `nil` if there is none.
+  package var signature: Signature? {
+    note.signatures.first { $0.isOf(key, named: checkpoint.origin, .ed25519) }
+      .flatMap { Signature(bytes: $0.signature) }
+  }
+
+  /// Whether the owner signed the note.
+  package var isSigned: Bool { note.isSigned(by: key, named: checkpoint.origin) }
+
+  /// The witnesses' statements, unverified.
+  public var cosignatures: [Cosignature] { note.cosignatures }
+
+  /// Adds the statement of a witness that it has seen this checkpoint.
+  ///
+  /// - Throws: what the key throws.
+  public mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
+    guard cosignatures.count < Self.cosignaturesMax else { return }
+    try note.cosign(with: key, seconds: seconds)
+  }
+
+  /// Removes statements in the name of a witness that its key did not sign.
+  package mutating func removeInvalidCosignatures(of key: PublicKey) {
+    let note = note
+    self.note.removeSignatures { line in
+      guard let cosignature = Cosignature(line), cosignature.witness == key.replica else { return false }
+      return !cosignature.isValid(for: note, key: key)
+    }
+  }
+
+  /// The checkpoint with only its owner's signature.
+  package var withoutCosignatures: SignedCheckpoint {
+    var bare = self
+    bare.note = note.withoutCosignatures
+    return bare
+  }
+
+  /// Takes over the cosignatures of another copy of the same checkpoint, one of each witness.
+  ///
+  /// - Returns: whether there was a new one.
+  @discardableResult
+  public mutating func merge(_ other: SignedCheckpoint) -> Bool {
+    guard other.checkpoint == checkpoint else { return false }
+    let before = note
+    for line in other.note.signatures {
+      guard let cosignature = Cosignature(line), cosignatures.count < Self.cosignaturesMax,
+        !cosignatures.contains(where: { $0.witness == cosignature.witness })
+      else { continue }
+      note.add(line)
+    }
+    return note != before
+  }
+}

@@ -1,0 +1,132 @@
+/// What holds in a vault by its epochs and admissions: a function of their set. Source: docs/encryption.md, "The state of the keys".
+package struct KeyState: Sendable {
+  /// A member that the root removed.
+  package struct Removed: Hashable, Sendable {
+    package let removal: Removal
+    /// The device on which it was removed, and when by its clock.
+    package let origin: ReplicaID
+    package let time: UInt64
+  }
+
+  /// The epochs that name the roots, by generation.
+  package private(set) var anchors: [KeyEpoch] = []
+  /// The epochs that lost to an anchor of their generation.
+  package private(set) var lost: [KeyEpoch] = []
+  package private(set) var removed: [ReplicaID: Removed] = [:]
+  /// The devices, by public key.
+  package private(set) var members: [PublicKey: Member] = [:]
+  /// The epochs whose keys may be read, by id.
+  package private(set) var trusted: [EpochID: KeyEpoch] = [:]
+  /// The epoch to write under; nil if the vault has none.
+  package private(set) var current: KeyEpoch?
+  /// By epoch of the last generation: the replicas that have its key.
+  package private(set) var holders: [EpochID: Set<ReplicaID>] = [:]
+
+  /// The root.
+  package var root: Member? { anchors.last?.root }
+
+  /// Whether somebody who was removed has the key to write under.
+  package var isExposed: Bool {
+    current.map { !(holders[$0.id] ?? []).isDisjoint(with: removed.keys) } ?? false
+  }
+
+  /// The trusted epochs that no other one follows, by id.
+  package var tips: [KeyEpoch] {
+    let followed = Set(trusted.values.flatMap(\.previous))
+    return trusted.values.filter { !followed.contains($0.id) }.sorted { $0.id < $1.id }
+  }
+
+  /// Computes the state of a vault.
+  ///
+  /// - Complexity: O(*e* · (*e* + *a*)) for *e* epochs and *a* admissions, almost all of them no signatures to verify.
+  package init(of vault: VaultID, epochs: some Sequence<KeyEpoch>, admissions: some Sequence<Admission>) {
+    var all: [EpochID: KeyEpoch] = [:]
+    // An epoch has a higher number than those before it, so one pass in the order of numbers finds what is whole.
+    for epoch in epochs.sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) }) where epoch.vault == vault {
+      let before = epoch.previous.compactMap { all[$0] }
+      guard before.count == epoch.previous.count, (before.map(\.number).max() ?? 0) == epoch.number - 1 else {
+        continue
+      }
+      all[epoch.id] = epoch
+    }
+    findAnchors(all.values.filter { $0.number == 1 || $0.isOfRoot }.sorted { $0.id < $1.id })
+    for epoch in anchors + lost {
+      for removal in epoch.removals
+      where removed[removal.replica].map({ removal.size < $0.removal.size }) ?? true {
+        removed[removal.replica] = Removed(removal: removal, origin: epoch.origin, time: epoch.time)
+      }
+      trust(epoch, among: all)
+    }
+    guard let anchor = anchors.last else { return }
+    add(anchor)
+    findMembers(
+      all.values.filter { $0.generation == anchor.generation && $0.root == anchor.root && !$0.isOfRoot }
+        .sorted { ($0.number, $0.id) < ($1.number, $1.id) },
+      admissions.filter { $0.vault == vault })
+  }
+
+  private mutating func findAnchors(_ ofRoots: [KeyEpoch]) {
+    var maker: PublicKey?
+    while true {
+      let generation = UInt64(anchors.count)
+      let candidates = ofRoots.filter {
+        $0.generation == generation && (generation == 0 || $0.maker == maker)
+      }
+      guard let anchor = candidates.first else { return }
+      anchors.append(anchor)
+      lost += candidates.dropFirst()
+      maker = anchor.root.publicKey
+    }
+  }
+
+  /// Trusts an epoch and all before it.
+  private mutating func trust(_ epoch: KeyEpoch, among all: [EpochID: KeyEpoch]) {
+    var waiting = [epoch]
+    while let epoch = waiting.popLast() {
+      guard trusted.updateValue(epoch, forKey: epoch.id) == nil else { continue }
+      waiting += epoch.previous.compactMap { all[$0] }
+    }
+  }
+
+  /// Adds the epochs and the members of the last generation, until nobody comes any more.
+  private mutating func findMembers(_ epochs: [KeyEpoch], _ admissions: [Admission]) {
+    var (epochs, admissions) = (epochs, admissions)
+    var isChanged = true
+    while isChanged {
+      isChanged = false
+      epochs.removeAll { epoch in
+        guard members[epoch.maker] != nil, epoch.previous.allSatisfy({ trusted[$0] != nil }) else {
+          return false
+        }
+        trusted[epoch.id] = epoch
+        add(epoch)
+        isChanged = true
+        return true
+      }
+      admissions.removeAll { admission in
+        guard counts(admission), let epoch = trusted[admission.epoch] else { return false }
+        holders[epoch.id, default: []].insert(admission.member.replica)
+        if epoch.generation == UInt64(anchors.count - 1), epoch.root == root { add(admission.member) }
+        isChanged = true
+        return true
+      }
+    }
+  }
+
+  /// Whether the root or a member signed an admission to an epoch that is trusted.
+  package func counts(_ admission: Admission) -> Bool {
+    trusted[admission.epoch]?.body.commitment == admission.commitment
+      && (members[admission.admitter] != nil || admission.admitter == root?.publicKey)
+  }
+
+  private mutating func add(_ epoch: KeyEpoch) {
+    holders[epoch.id, default: []].formUnion(epoch.devices.map(\.replica))
+    for device in epoch.devices { add(device) }
+    if let current, (current.number, epoch.id) > (epoch.number, current.id) { return }
+    current = epoch
+  }
+
+  private mutating func add(_ member: Member) {
+    if removed[member.replica] == nil { members[member.publicKey] = member }
+  }
+}
