@@ -92,13 +92,12 @@ package final class CoalescedWrites: Sendable {
       let isDue = entry.pending != nil && entry.isDue(since: lastWrite?.milliseconds, at: now)
       return (isDue, entry.pending != nil && before?.pending == nil && !isDue)
     }
-    if begins {
-      scheduler.run(afterMilliseconds: Int(clamping: interval)) { [weak self] in
-        // After an error the values still wait, and the next report or `flush` throws it.
-        try? self?.flush { $0.isDue(since: nil, at: $1) }
-      }
+    guard begins else { return isDue }
+    let isTimed = scheduler.run(afterMilliseconds: Int(clamping: interval)) { [weak self] in
+      // After an error the values still wait, and the next report or `flush` throws it.
+      try? self?.flush { $0.isDue(since: nil, at: $1) }
     }
-    return isDue
+    return isDue || !isTimed
   }
 
   /// With fewer items, those that were written long ago are not forgotten.

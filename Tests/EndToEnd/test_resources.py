@@ -13,7 +13,7 @@ import time
 import unittest
 
 from format_encoder import varint
-from heartlog import BINARY, PACKAGE, SECONDS_MAX, Answer, TestCase, environment
+from heartlog import BINARY, PACKAGE, SECONDS_MAX, Answer, Store, TestCase, environment, lines
 
 # Far above what any command needs for a small store, and far below what the input claims.
 MEMORY_KIB_MAX = 256 << 10
@@ -236,26 +236,45 @@ class ResourceTests(TestCase):
             self.assertLessEqual(kept, WATCHING_KIB_MAX)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root can become a user whose processes can be limited")
 class Threads(TestCase):
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become a user whose processes can be limited")
+    def as_nobody(self, processes):
+        """The options of a run by a user who may have so many processes and threads."""
+        for path in [self.folder, *self.folder.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+
+        return {"preexec_fn": limit}
+
     def test_a_sync_for_which_no_thread_can_be_started_is_an_error(self):
         one, other = self.store("one"), self.store("other")
         for store in (one, other):
             self.expect(0, store("add", "lib", "a"))
+        self.expect(INPUT_OUTPUT, one("sync", other.path, **self.as_nobody(1)), "the system cannot start another thread")
+        self.expect(0, one("sync", other.path, **self.as_nobody(1_000)))
 
-        def sync(processes):
-            def limit():
-                resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
-                os.setgroups([])
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
-
-            return one("sync", other.path, preexec_fn=limit)
-
-        for path in [self.folder, *self.folder.rglob("*")]:
-            os.chown(path, NOBODY, NOBODY)
-        self.expect(INPUT_OUTPUT, sync(1), "the system cannot start another thread")
-        self.expect(0, sync(1_000))
+    def test_every_command_works_where_no_thread_can_be_started(self):
+        store = Store(self.folder / "store")
+        file, backup = (str(self.folder / name) for name in ("list.jsonl", "backup"))
+        # Two segments.
+        operations = [{"op": "toggle", "library": "lib", "id": str(number % 700), "fields": {"title": f"{number:0800}"}} for number in range(2_000)]
+        limited = self.as_nobody(1)
+        for words in (
+            ["init"], ["add", "lib", "a", "n=1"], ["toggle", "lib", "b"], ["remove", "lib", "b"], ["set", "lib", "a", 'tags:=["x"]'],
+            ["note", "lib", "a", "noted"], ["collection", "lib", "trip", "add", "a", "b"], ["apply"], ["apply", "--ack"], ["prove", "--checkpoint"], ["compact"],
+            ["undo", "--last"], ["restore", "--at", "2001-01-01"], ["undo", "--last"], ["export", "lib", file],
+            ["import", "lib", file], ["list", "lib"], ["log"], ["stats"], ["status"], ["conflicts"], ["devices"],
+            ["verify"], ["doctor"], ["replay"], ["repair"], ["repair", "--salvage", str(self.folder / "salvaged")],
+            ["backup", backup], ["backup", backup + ".backup"], ["restore-backup", backup, str(self.folder / "restored")],
+            ["report", "--output", str(self.folder / "report")], ["erase", "lib", "a"], ["compact"], ["verify"],
+        ):
+            with self.subTest(" ".join(words)):
+                self.expect(0, store(*words, input=lines(operations) if words[0] == "apply" else None, **limited))
 
 
 if __name__ == "__main__":

@@ -109,7 +109,10 @@ struct AccessTests {
     func sleep(microseconds: UInt32) { seconds.withLock { $0 += 1 } }
     func run(_ job: @escaping @Sendable () -> Void) { job() }
     func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
-    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { job() }
+    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
+      job()
+      return true
+    }
   }
 
   /// What the system says of the process that holds a lock.
@@ -262,7 +265,10 @@ struct AccessTests {
     }
     func run(_ job: @escaping @Sendable () -> Void) { job() }
     func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
-    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { job() }
+    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
+      job()
+      return true
+    }
   }
 
   @Test("after a fork, and after it was closed, a log throws")

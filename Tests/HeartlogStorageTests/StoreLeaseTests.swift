@@ -77,6 +77,25 @@ struct StoreLeaseTests {
     #expect(try series.write(3).number.rawValue == 4)
   }
 
+  @Test(
+    "where no thread can be created for a timer, others get the lock after each commit, which is durable then"
+  )
+  func noTimer() throws {
+    let (store, files) = try TestStore.inMemory()
+    var options = TestStore.options()
+    options.keepsLockInSeries = true
+    options.scheduler = ManualScheduler(createsThreads: false)
+    let log = try store.open(options)
+    options.lockMillisecondsMax = 0
+    let other = try store.open(options)
+    for index in 0..<8 {
+      try (index < 4 ? log : other).write(index, index % 4 < 2 ? .buffered : .durable)
+      for disk in files.crashStates(after: files.crashPoints, limit: 8, seed: 1) {
+        #expect(try TestStore(files: disk, path: store.path).read().commits.count == index + 1)
+      }
+    }
+  }
+
   @Test("logs that write series in turns both go on", arguments: FileSystemKind.allCases)
   func turns(_ kind: FileSystemKind) throws {
     let place = try TestPlace(kind)

@@ -15,7 +15,7 @@ struct RestTests {
     func sleep(microseconds: UInt32) { usleep(microseconds) }
     func run(_ job: @escaping @Sendable () -> Void) {}
     func runUnhurried(_ job: @escaping @Sendable () -> Void) {}
-    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) {}
+    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool { true }
   }
 
   private func openFrozen(_ durability: Durability) throws -> FavoritesStore {
@@ -169,7 +169,7 @@ struct RestTests {
     func sleep(microseconds: UInt32) { usleep(microseconds) }
     func run(_ job: @escaping @Sendable () -> Void) {}
     func runUnhurried(_ job: @escaping @Sendable () -> Void) { jobs.withLock { $0.append(job) } }
-    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) {}
+    func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool { true }
   }
 
   @Test("it is refused inside write { } and after close")

@@ -217,17 +217,17 @@ package final class LocalFieldsFile: Sendable {
       let file = try fileSystem.open(path(of: replica), .readWrite)
       if try file.size() > UInt64(readBytes) { try file.truncate(to: UInt64(readBytes)) }
       try file.write(bytes, at: UInt64(readBytes))
-      if isDurable { try synchronize(file) }
-      state.withLock { state in
-        for record in records { state.apply(record) }
-        state.readBytes += bytes.count
-        if !isDurable { state.isUnsynced = true }
-      }
-      if !isDurable {
-        options.scheduler.run(afterMilliseconds: Self.unsyncedMilliseconds) { [weak self] in
+      let isTimed =
+        !isDurable
+        && options.scheduler.run(afterMilliseconds: Self.unsyncedMilliseconds) { [weak self] in
           // A failure is thrown by the next write or `flush`, which replaces the file.
           try? self?.flush(as: replica)
         }
+      if !isTimed { try synchronize(file) }
+      state.withLock { state in
+        for record in records { state.apply(record) }
+        state.readBytes += bytes.count
+        if isTimed { state.isUnsynced = true }
       }
     }
   }

@@ -67,9 +67,9 @@ extension CommitLog {
     guard !isBusy, !appender.isFlushing else { return }
     guard queue.waiting.isEmpty else { return }
     if let unsyncedSince = lease.unsyncedSince {
-      guard lease.isYielding else { return monitor.notifyAll() }
+      guard lease.isYielding || !lease.isTimed else { return monitor.notifyAll() }
       let heldNanoseconds = options.scheduler.uptimeNanoseconds() - unsyncedSince
-      guard heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
+      guard !lease.isTimed || heldNanoseconds > Self.leaseMillisecondsMin * 1_000_000 else {
         lease.isYielding = false
         monitor.notifyAll()
         return
@@ -109,14 +109,18 @@ extension CommitLog {
   func startLease() {
     guard lease.unsyncedSince == nil else { return }
     lease.unsyncedSince = options.scheduler.uptimeNanoseconds()
-    options.scheduler.run(afterMilliseconds: Self.leaseMillisecondsMax) { [weak self] in self?.endLease() }
+    lease.isTimed = options.scheduler.run(afterMilliseconds: Self.leaseMillisecondsMax) { [weak self] in
+      self?.endLease()
+    }
   }
 
   /// Keeps the lock after a durable commit as long as more durable commits follow.
   func keepLease() {
     guard lease.isKept, !lease.isExpiring else { return }
-    lease.isExpiring = true
-    options.scheduler.run(afterMilliseconds: Self.keptMilliseconds) { [weak self] in self?.expireLease() }
+    lease.isExpiring = options.scheduler.run(afterMilliseconds: Self.keptMilliseconds) { [weak self] in
+      self?.expireLease()
+    }
+    if !lease.isExpiring { lease.endSeries() }
   }
 
   private func expireLease() {
@@ -141,7 +145,10 @@ extension CommitLog {
     runLeaseEnd()
   }
 
-  private func runLeaseEnd() { options.scheduler.run { [weak self] in self?.endLease() } }
+  private func runLeaseEnd() {
+    // Without another thread, the end of the batch makes it durable. The calling thread is inside the monitor.
+    _ = options.scheduler.run(afterMilliseconds: 0) { [weak self] in self?.endLease() }
+  }
 
   private func endLease() {
     monitor.withLock {

@@ -20,6 +20,8 @@ final class StoreLease {
   /// The monotonic time since which there are acknowledged commits that are not durable, or nil if all are durable. The lock is kept until
   /// they are.
   @exclusivity(unchecked) var unsyncedSince: UInt64?
+  /// False if no timer ends the lease, because the system could not create a thread. It then ends with the batch.
+  @exclusivity(unchecked) var isTimed = true
   /// True if the lock is kept although everything is durable, because another commit is expected soon.
   @exclusivity(unchecked) private(set) var isKept = false
   /// True if a timer that ends `isKept` is running.

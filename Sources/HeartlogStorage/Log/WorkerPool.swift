@@ -31,24 +31,23 @@ package final class WorkerPool: @unchecked Sendable {
     self.isUnhurried = isUnhurried
   }
 
-  /// Runs `job` on one of the threads. Jobs start in the order in which they were added.
+  /// Runs `job` on one of the threads, or on the calling thread if the system cannot create any. Jobs start in the order in which they
+  /// were added.
   package func run(_ job: @escaping @Sendable () -> Void) {
-    let wantsThread = monitor.withLock {
+    if !runElsewhere(job) { job() }
+  }
+
+  /// Runs `job` on one of the threads.
+  ///
+  /// - Returns: false if there are none and the system cannot create any. The job is then dropped.
+  func runElsewhere(_ job: @escaping @Sendable () -> Void) -> Bool {
+    monitor.withLock {
+      if jobs.count >= idleThreads, threads < threadsMax, start() { threads += 1 }
+      guard threads > 0 else { return false }
       jobs.append(job)
-      if jobs.count > idleThreads, threads < threadsMax {
-        threads += 1
-        return true
-      }
       monitor.notifyOne()
-      return false
+      return true
     }
-    guard wantsThread, !start() else { return }
-    // The system cannot create another thread. The existing threads do the work, or the calling thread if there are none.
-    let isAlone = monitor.withLock {
-      threads -= 1
-      return threads == 0
-    }
-    if isAlone { while let job = monitor.withLock({ jobs.isEmpty ? nil : jobs.removeFirst() }) { job() } }
   }
 
   private func start() -> Bool {

@@ -11,6 +11,10 @@ final class ManualScheduler: Scheduler {
   }
 
   private let state = Locked(State())
+  private let createsThreads: Bool
+
+  /// - Parameter createsThreads: false as in a system that creates no more of them.
+  init(createsThreads: Bool = true) { self.createsThreads = createsThreads }
 
   func advance(milliseconds: UInt64) { state.withLock { $0.microseconds += 1_000 * milliseconds } }
 
@@ -32,6 +36,9 @@ final class ManualScheduler: Scheduler {
     state.withLock { $0.microseconds += UInt64(microseconds) }
   }
   func run(_ job: @escaping @Sendable () -> Void) { state.withLock { $0.jobs.append(job) } }
-  func runUnhurried(_ job: @escaping @Sendable () -> Void) { run(job) }
-  func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) { run(job) }
+  func runUnhurried(_ job: @escaping @Sendable () -> Void) { if createsThreads { run(job) } }
+  func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
+    runUnhurried(job)
+    return createsThreads
+  }
 }

@@ -107,7 +107,8 @@ extension SimulatedProcess: Scheduler {
   }
   func run(_ job: @escaping @Sendable () -> Void) { add(job, afterNanoseconds: 0) }
   func runUnhurried(_ job: @escaping @Sendable () -> Void) { add(job, afterNanoseconds: 0) }
-  func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) {
+  func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
     add(job, afterNanoseconds: UInt64(delay) * 1_000_000)
+    return true
   }
 }
