@@ -28,6 +28,7 @@ package struct Fault: Hashable, Sendable {
     case damagedKey
     case damagedTrust
     case partialStore
+    case damagedLocalFields
     case suspectSegment
     // Forks
     case endedStream

@@ -129,6 +129,9 @@ package struct StoreExamination {
       default: throw error
       }
     }
+    if let damage = try LocalFieldsFile.damage(of: identity.replica, in: directory) {
+      note(.damagedLocalFields, damage.reason, at: damage.path)
+    }
     let libraries = "\(directory.path)/libraries"
     if try heartlogErrors({ try directory.fileSystem.info(libraries) }) != nil {
       note(.partialStore, at: libraries)

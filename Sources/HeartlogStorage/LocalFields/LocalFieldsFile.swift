@@ -24,7 +24,7 @@ package final class LocalFieldsFile: Sendable {
     var readBytes = 0
     /// Whether the last records may not be durable.
     var isUnsynced = false
-    /// Whether fdatasync failed: the contents of the disk are unknown, so the file is replaced.
+    /// Whether fdatasync failed, so the contents of the disk are unknown, or a record is damaged: the file is replaced.
     var isSuspect = false
 
     mutating func apply(_ record: Event) {
@@ -138,22 +138,23 @@ package final class LocalFieldsFile: Sendable {
       return false
     }
     let start = continues ? readBytes : 0
-    let (records, end) = try Self.records(
+    let (records, end, damaged) = try Self.records(
       in: file.bytes(size - start, at: UInt64(start)), isStart: start == 0, of: path(of: replica))
     state.withLock { state in
       if !continues { state = State(replica: replica) }
       for record in records { state.apply(record) }
       (state.inode, state.readBytes) = (found, start + end)
+      if damaged > 0 { state.isSuspect = true }
     }
     if let generation { lock?.seen.note(generation) }
     return !continues || !records.isEmpty
   }
 
-  /// The whole records in a part of a file, and where the last one ends. What follows is a write that a crash has cut short; what is not
-  /// whole between two records, also one whose sectors a crash has lost, is skipped.
+  /// The whole records in a part of a file, where the last one ends, and how many bytes before it are damaged. What follows it is a write
+  /// that a crash has cut short; what is not whole between two records, also one whose sectors a crash has lost, is skipped.
   package static func records(
     in bytes: [UInt8], isStart: Bool, of path: String
-  ) throws(HeartlogError) -> (records: [Event], end: Int) {
+  ) throws(HeartlogError) -> (records: [Event], end: Int, damagedByteCount: Int) {
     guard !isStart || bytes.starts(with: magic) else {
       throw HeartlogError(
         .corrupt,
@@ -163,6 +164,7 @@ package final class LocalFieldsFile: Sendable {
     return bytes.withBytes { bytes in
       var records: [Event] = []
       var end = isStart ? magic.count : 0
+      var damagedByteCount = 0
       var offset = end
       while bytes.count - offset >= recordHeaderBytes {
         let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
@@ -175,14 +177,38 @@ package final class LocalFieldsFile: Sendable {
           continue
         }
         records.append(event)
+        damagedByteCount += start - recordHeaderBytes - end
         end = start + length
         offset = end
       }
-      return (records, end)
+      return (records, end, damagedByteCount)
     }
   }
 
-  fileprivate static func record(_ event: Event) -> [UInt8] {
+  /// What is damaged in the file of a replica, which may be missing.
+  static func damage(
+    of replica: ReplicaID, in store: StoreDirectory
+  ) throws(HeartlogError) -> (path: String, reason: String)? {
+    let path = "\(store.path)/local/\(replica).fields"
+    do throws(HeartlogError) {
+      let bytes = try heartlogErrors { () throws(FileError) -> [UInt8]? in
+        guard try store.fileSystem.info(path) != nil else { return nil }
+        let file = try store.fileSystem.open(path, .read)
+        return try file.bytes(Int(clamping: file.size()), at: 0)
+      }
+      guard let bytes else { return nil }
+      let damagedByteCount = try records(in: bytes, isStart: true, of: path).damagedByteCount
+      return damagedByteCount > 0 ? (path, "\(damagedByteCount) bytes before its last record") : nil
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return (path, error.reason)
+    }
+  }
+
+  /// A file with these records.
+  package static func encoded(_ records: [Event]) -> [UInt8] { magic + records.flatMap(record) }
+
+  private static func record(_ event: Event) -> [UInt8] {
     var content: [UInt8] = []
     RowEncoding.append(event, to: &content)
     var writer = ByteWriter(capacity: recordHeaderBytes + content.count)
@@ -309,7 +335,7 @@ package final class LocalFieldsFile: Sendable {
   private func rewrite(with records: [Event], as replica: ReplicaID) throws {
     var next = state.withLock { $0 }
     for record in records { next.apply(record) }
-    let bytes = Self.magic + next.records.flatMap(Self.record)
+    let bytes = Self.encoded(next.records)
     let path = path(of: replica)
     try directory.replaceFile(path, with: bytes, in: directory.path, suffix: options.random())
     (next.inode, next.readBytes) = (try fileSystem.open(path, .read).inode(), bytes.count)

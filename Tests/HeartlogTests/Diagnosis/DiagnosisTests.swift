@@ -183,6 +183,14 @@ struct DiagnosisTests {
     },
     Plant(.damagedTrust) { try $0.put([1], in: "\(Patient.path)/keys/trusted") },
     Plant(.partialStore) { try $0.put([1], in: "\(Patient.path)/libraries") },
+    Plant(.damagedLocalFields) { patient in
+      let records = ["a", "b"].map {
+        Event(localFields: [Field(name: "path", value: .string($0))], of: $0, in: "tapes")
+      }
+      var bytes = LocalFieldsFile.encoded(records)
+      bytes[24] ^= 1
+      try patient.put(bytes, in: "\(Patient.path)/local/\(patient.replica).fields")
+    },
     Plant(.suspectSegment) {
       try $0.test.files.rename($0.segment, to: "\($0.stream)/0000000000000001.suspect")
     },

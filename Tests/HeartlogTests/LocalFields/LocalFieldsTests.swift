@@ -11,6 +11,7 @@ import Testing
 #endif
 
 @testable import Heartlog
+@testable import HeartlogStorage
 
 /// A type as its first version was, which logged everything.
 private struct OldTape: FavoriteItem, Equatable {
@@ -388,6 +389,10 @@ struct LocalFieldsTests {
     let reopened = try test.open()
     #expect(try reopened.tapes.item("c") == last)
     #expect(try reopened.tapes.item("d") == later)
+    let path = store.localFile
+    #expect(
+      try LocalFieldsFile.records(in: test.files.contents(of: path), isStart: true, of: path).damagedByteCount
+        == 0)
   }
 
   @Test("a buffered store writes values without an fsync each, and makes them durable when it is flushed")
