@@ -192,7 +192,7 @@ struct PositionTests {
   }
 
   @Test(
-    "1,000,000 reports at 10 a second for 20 books: one event per book and 5 s, and none of the last positions lost"
+    "10 reports a second for each book: one event per book and 5 s, whatever ends in between, and no last position lost"
   )
   func manyReports() throws {
     let folder = try TestFolder()
@@ -203,12 +203,14 @@ struct PositionTests {
     options.durability = .buffered
     var store = try FavoritesStore(at: path, options: options)
     var library = try BookLibrary(store) { clock.now }
-    let books = (1...20).map { book(UInt8($0)) }
+    let books = (1...5).map { book(UInt8($0)) }
     try library.saveBooks(books)
     var last: [Book.ID: Double] = [:]
     var flushes: Set<Milliseconds> = []
     var current = 0
-    let ticks = 50_000
+    // A prime, so that what ends does so at every point of a window. In the end each book was selected twice.
+    let period = 107
+    let ticks = period * 4 * books.count * 2
     let windows = ticks / 50
 
     for tick in 1...ticks {
@@ -218,12 +220,12 @@ struct PositionTests {
         try library.savePosition(for: book.id, position: position)
         last[book.id] = position
       }
-      guard tick % 617 == 0 else { continue }
+      guard tick % period == 0 else { continue }
       flushes.insert(clock.now)
-      switch tick / 617 % 4 {
+      switch tick / period % 4 {
       case 0: try library.flush()
       case 1:
-        current = (current + 1) % 20
+        current = (current + 1) % books.count
         try library.saveCurrentBookID(books[current].id)
       case 2: try library.close()
       default:
