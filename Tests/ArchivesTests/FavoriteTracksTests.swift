@@ -49,6 +49,26 @@ struct FavoriteTracksTests {
     #expect(error?.localizedDescription == "Track is already in the playlist Favorites.")
   }
 
+  @Test("tracks take-over: the app's other playlists are collections in their order, and again is nothing")
+  func otherPlaylists() throws {
+    let (a, b, c) = (try Self.track("a"), try Self.track("b"), try Self.track("c"))
+    let unusable = Track(url: try #require(URL(string: "no-scheme.mp3")))
+    let others: [(name: String, tracks: [Track])] = [
+      ("Road", [c, a, unusable, a]), ("Night", [b]), ("", [b]),
+    ]
+    let before = store.read(\.commitCount)
+    let report = try playlist.takeOver([a], otherPlaylists: others)
+    #expect(report.count == 1 && titles == "a" && store.read(\.commitCount) == before + 1)
+    #expect(report.failures.count == 2 && "\(report.failures[0])".contains(#""Road""#))
+    #expect(try playlist.favorites.items(inCollection: "Road") == [c, a])
+    #expect(try playlist.favorites.items(inCollection: "Night") == [b])
+    // What was taken out or moved since stays so.
+    let road = try store.library("tracks").collection("Road")
+    try road.remove(a.id.favoriteID)
+    let digest = store.digest
+    #expect(try playlist.takeOver([a], otherPlaylists: others).count == 0 && store.digest == digest)
+  }
+
   @Test("tracks: the playlist is there from the start, permanent, and keeps url, title and archive")
   func permanent() throws {
     #expect(FavoriteTracks.name == "Favorites" && playlist.favoriteItems == [])

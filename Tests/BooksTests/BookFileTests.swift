@@ -134,10 +134,45 @@ struct BookFileTests {
       file == """
         [
         {"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"Dune","duration":75600.5,"currentPosition":12.5,\
-        "dateAdded":730987200.25}
+        "fileURLString":"","isDownloaded":false,"dateAdded":730987200.25}
         ]
 
         """)
+  }
+
+  /// A book as the app decodes it: each of these must be there.
+  private struct AppBook: Decodable {
+    let id: UUID
+    let title, fileURLString: String
+    let duration, currentPosition: TimeInterval
+    let dateAdded: Date
+    let isDownloaded: Bool
+  }
+
+  @Test("the app's array: the app reads every book of an export, and the address of its audio comes back")
+  func readByTheApp() throws {
+    let store = try FavoritesStore.inMemory()
+    for (number, address) in ["https://a.example/x.zip", nil, "file:///b.m4b"].enumerated() {
+      let id = UUID()
+      let book = Book(
+        id: id, title: "T\(number)", fileURL: address.flatMap { URL(string: $0) }, dateAdded: .distantPast)
+      try Self.add(book, to: store)
+    }
+    let file = try store.library("books").exportFile(format: UserDefaultsFormat())
+    let books = try JSONDecoder().decode([AppBook].self, from: Data(file))
+    #expect(books.map(\.fileURLString).sorted() == ["", "", "https://a.example/x.zip"])
+    let copy = try FavoritesStore.inMemory()
+    try copy.take(file, UserDefaultsFormat(), into: "books")
+    let library = try copy.library("books")
+    #expect(
+      library.favorites().compactMap { $0.value(of: "downloadURL") } == [.string("https://a.example/x.zip")])
+    // As the app has a cover that is not a file.
+    let cover =
+      #"[{"id":"\#(UUID())","title":"C","dateAdded":0,"coverImageURLString":"https://a.example/c.jpg","pages":7}]"#
+    let report = try copy.take(cover, UserDefaultsFormat(), into: "books")
+    #expect(report.remarks.map(\.reason) == [#""pages" is not known, and was left out of 1 record"#])
+    #expect(
+      library.favorites().contains { $0.value(of: "coverImageURL") == .string("https://a.example/c.jpg") })
   }
 
   @Test(

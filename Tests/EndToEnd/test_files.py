@@ -127,8 +127,8 @@ class FileTests(TestCase):
                              "currentPosition:=12.25", "--date", "2024-03-01T12:00:00.125Z"))
         self.expect(0, store("set", "settings", "playback", "playbackSpeed:=1.5"))
         (book,) = json.loads(self.expect(0, store("export", "books", "--format", "user-defaults")).out)
-        self.assertEqual(book, {"id": "6F9619FF-8B86-D011-B42D-00C04FC964FF", "title": "Dune", "fileURL": "https://example.org/dune.zip", "duration": 75600.5,
-                                "currentPosition": 12.25, "dateAdded": 730987200.125})
+        self.assertEqual(book, {"id": "6F9619FF-8B86-D011-B42D-00C04FC964FF", "title": "Dune", "fileURLString": "https://example.org/dune.zip",
+                                "isDownloaded": False, "duration": 75600.5, "currentPosition": 12.25, "dateAdded": 730987200.125})
         self.assertEqual(json.loads(self.expect(0, store("export", "settings", "--format", "user-defaults")).out), {"playbackSpeed": 1.5})
         copy = self.store()
         again = dict(book, currentPosition="soon")

@@ -56,6 +56,23 @@ struct TableTests {
     #expect(throws: LibraryError.self) { try store.library("things").exportFile(format: CSVFormat()) }
   }
 
+  @Test("papers: the address and the abstract of another program's table are those of the paper")
+  func aliases() throws {
+    let store = try FavoritesStore.inMemory()
+    let table = "DOI,Url,Abstract Note\n10.1/x,https://doi.org/10.1/x,What it says\n"
+    try store.take(table, CSVFormat(), into: "papers")
+    let paper = try #require(try store.library("papers").item("doi:10.1/x"))
+    #expect(paper.value(of: "linkURL") == .string("https://doi.org/10.1/x"))
+    #expect(paper.value(of: "summary") == .string("What it says"))
+    // A field of such a name is none of the paper's.
+    try store.library("papers").add("2101.00001", fields: [Field(name: "abstract", value: .string("own"))])
+    try checkRoundTrip(of: "papers", as: CSVFormat(), from: store)
+    let only = try FavoritesStore.inMemory()
+    try only.library("papers").add("2101.00001", fields: [Field(name: "URL", value: .string("own"))])
+    try checkRoundTrip(of: "papers", as: CSVFormat(), from: only)
+    try checkRoundTrip(of: "papers", as: JSONFormat(), from: only)
+  }
+
   @Test("names that differ by their case are columns of their own")
   func cases() throws {
     let store = try FavoritesStore.inMemory()

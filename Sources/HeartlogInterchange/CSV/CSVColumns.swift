@@ -104,9 +104,13 @@ struct CSVColumns {
   ) {
     var names: Set<[UInt8]> = []
     for item in items { for field in item.fields { names.insert(Array(field.name.utf8)) } }
+    // Beside a field that has the name of an alias, so that the two are told apart.
+    let aliased = Set(
+      names.compactMap { library.columnAliases[String(decoding: $0, as: UTF8.self).lowercased()] })
     var columns = [Column(name: FieldName.id, role: .id, kind: .text)]
     for field in library.fields {
-      if names.remove(Array(field.name.utf8)) != nil || field.alwaysHasColumn {
+      if names.remove(Array(field.name.utf8)) != nil || field.alwaysHasColumn || aliased.contains(field.name)
+      {
         columns.append(Column(name: field.name, role: .field, kind: field.kind))
       }
     }

@@ -88,10 +88,15 @@ struct ItemColumns {
       ?? texts.first?.text
   }
 
-  /// The field that a column is.
+  /// The field that a column is. An alias counts only in a table without a column of the field's own name.
   func fieldName(_ index: Int, of library: any LibraryDescriptor) -> String {
     let lowered = names[index].lowercased()
-    return library.columnAliases[lowered] ?? library.fields.first { $0.name.lowercased() == lowered }?.name
+    if let field = library.columnAliases[lowered],
+      !names.contains(where: { $0.lowercased() == field.lowercased() })
+    {
+      return field
+    }
+    return library.fields.first { $0.name.lowercased() == lowered }?.name
       ?? names[index]
   }
 

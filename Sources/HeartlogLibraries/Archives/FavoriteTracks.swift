@@ -82,13 +82,29 @@ public struct FavoriteTracks: Sendable {
   /// A track that the store has had before stays as it is: one that was removed since does not come back, and a
   /// second call changes nothing.
   ///
+  /// The app's other playlists become collections of this library: `favorites.items(inCollection:)` returns their tracks
+  /// in order. What was played, which the app keeps too, is not taken over.
+  ///
+  /// - Parameters:
+  ///   - tracks: the files of the permanent playlist, in order.
+  ///   - otherPlaylists: the other playlists with their files, in order. A file may be in several.
+  /// - Returns: the number of tracks that are new in the permanent playlist, and an error for each file and each name of a
+  ///   playlist that cannot be stored.
   /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
-  public func takeOver(_ tracks: some Sequence<Track>) throws -> TakeOverReport {
-    let (items, failures) = tracks.converting { (track) throws(LibraryError) -> Track? in
-      try Self.checkAddress(of: track)
-      try favorites.checkStorable(track)
-      return track
+  public func takeOver(
+    _ tracks: some Sequence<Track>, otherPlaylists: [(name: String, tracks: [Track])] = []
+  ) throws -> TakeOverReport {
+    var (items, failures) = storable(tracks)
+    var playlists: [(collection: ItemCollection, tracks: [Track])] = []
+    for playlist in otherPlaylists {
+      do throws(HeartlogError) {
+        let (items, refused) = storable(playlist.tracks)
+        playlists.append((try library.collection(playlist.name), items))
+        failures += refused.map { .invalidItem("the playlist \(playlist.name.quoted): \($0)") }
+      } catch {
+        failures.append(.invalidItem("the playlist \(playlist.name.quoted): \(error.message)"))
+      }
     }
     let count = try library.store.write(origin: TakeOverOrigin.database) {
       let positions = positions()
@@ -97,9 +113,31 @@ public struct FavoriteTracks: Sendable {
         if try favorites.add(track) { added.append(track) }
       }
       if !added.isEmpty { try put(added, at: positions.count, among: positions) }
+      for playlist in playlists {
+        for track in playlist.tracks { try takeOver(track, into: playlist.collection) }
+      }
       return added.count
     }
     return TakeOverReport(count: count, failures: failures)
+  }
+
+  /// Adds a track at the end of a collection, unless it ever was in it. Must be called inside a write.
+  private func takeOver(_ track: Track, into collection: ItemCollection) throws {
+    let id = track.id.favoriteID
+    let wasThere = library.store.read { state in
+      state.position(ofField: ItemCollection.field(of: collection.name), of: id, in: Track.library) != nil
+    }
+    guard !wasThere else { return }
+    if library.item(id) == nil { try library.set(try FieldEncoder.fields(of: track), of: id) }
+    try collection.insert(id)
+  }
+
+  private func storable(_ tracks: some Sequence<Track>) -> (items: [Track], failures: [LibraryError]) {
+    tracks.converting { (track) throws(LibraryError) -> Track? in
+      try Self.checkAddress(of: track)
+      try favorites.checkStorable(track)
+      return track
+    }
   }
 
   private static func checkAddress(of track: Track) throws(LibraryError) {

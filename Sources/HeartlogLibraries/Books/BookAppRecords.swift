@@ -10,6 +10,7 @@ import Heartlog
 /// downloading the audio in place of its file.
 struct BookRecordList: AppRecordList {
   let library = Book.descriptor
+  let members = Book.appMembers
 
   /// 2001-01-01, in milliseconds since 1970.
   private static let referenceDate: Milliseconds = 978_307_200_000
@@ -30,10 +31,20 @@ struct BookRecordList: AppRecordList {
     guard record.object != nil else { throw .invalidItem("\(record.kind) where a book should be") }
     var item = try FileItem(told: try Book(appRecord: record))
     // A member that is missing stays missing: it does not become its default.
-    item.fields.removeAll { record[$0.name == "downloadURL" ? "fileURL" : $0.name]?.isNull ?? true }
+    item.fields.removeAll { field in Self.members(of: field.name).allSatisfy { record[$0]?.isNull ?? true } }
     item.favoritedDate = try Self.date(record["dateAdded"])
     try item.takeRest(of: record)
+    library.removeLocal(&item)
     return item
+  }
+
+  /// The members that hold a field: the app's own first.
+  private static func members(of field: String) -> [String] {
+    switch field {
+    case "downloadURL": [Book.PathMember.file.rawValue, "fileURL"]
+    case "coverImageURL": [Book.PathMember.cover.rawValue, field]
+    default: [field]
+    }
   }
 
   /// Parses a date. If the seconds are exactly a millisecond, it is that; otherwise the last millisecond
@@ -61,9 +72,12 @@ struct BookRecordList: AppRecordList {
     json.member("id", id.uuidString)
     for known in library.fields where known.name != "coverSearch" {
       guard let value = item[known.name], let told = Self.told(value, known) else { continue }
-      json.member(known.name == "downloadURL" ? "fileURL" : known.name, told)
+      json.member(known.name == "downloadURL" ? Book.PathMember.file.rawValue : known.name, told)
       written.insert(known.name)
     }
+    // The app reads no list with a book that lacks one of these.
+    if !written.contains("downloadURL") { json.member(Book.PathMember.file.rawValue, "") }
+    if !written.contains("isDownloaded") { json.member("isDownloaded", false) }
     guard written.contains("title") else { throw .invalidItem("\(item.id): a book without a title") }
     json.member("dateAdded", Double(date - Self.referenceDate) / 1_000)
     item.writeRest(&json, except: written, date: false)

@@ -8,6 +8,9 @@ import Heartlog
 
 /// Parsing of the app's own storage in the user defaults: `[{"url": …, "isFavorite": …}, …]`.
 extension BreedImage {
+  /// The members of a record that are read, and the breed, which the URL has too.
+  static let appMembers: Set = ["url", "breed", FieldName.isFavorite]
+
   /// Parses the favorites in the app's own storage. A record whose flag is false or missing is not a
   /// favorite. A record that is not valid does not affect the others.
   ///
@@ -46,29 +49,32 @@ extension BreedImage {
 
 extension FavoritesManager {
   /// Imports the favorites of the app's own storage in one commit. An image that the store already knows,
-  /// liked or not, is left unchanged: a tap is never overwritten, and importing again changes nothing.
+  /// liked or not, is left unchanged: a tap is never overwritten, and importing again changes nothing. Members that are
+  /// not known are reported.
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records, `HeartlogError` if the
   ///   store cannot be written.
   @discardableResult
   public func takeOver(persisted: some JSONSource) throws -> TakeOverReport {
-    let (read, unread) = try BreedImage.favorites(persisted: persisted)
+    let records = try persisted.json()
+    let (read, unread) = try BreedImage.favorites(persisted: records)
+    let unknown = (records.array ?? []).unknownMembers(besides: BreedImage.appMembers)
     let (images, refused) = favorites.storable(read)
     let count = try favorites.takeOver(
       images.map { (item: $0, since: nil) }, origin: TakeOverOrigin.userDefaults)
-    return TakeOverReport(count: count, failures: unread + refused)
+    return TakeOverReport(count: count, failures: unread + refused + unknown)
   }
 }
 
 /// The breed browser's liked images: `[{"url": …, "isFavorite": …}, …]`.
 struct ImageRecords: AppRecordList {
   let library = BreedImage.descriptor
+  let members = BreedImage.appMembers
 
   /// A record has a URL and a flag, and nothing that would be lost.
   func matches(_ outline: JSONOutline) -> Bool {
-    let known: Set = ["url", "breed", FieldName.isFavorite, FieldName.favoritedDate, "fields"]
-    return outline.elementNames.isSuperset(of: ["url", FieldName.isFavorite])
-      && outline.elementNames.isSubset(of: known)
+    outline.elementNames.isSuperset(of: ["url", FieldName.isFavorite])
+      && outline.elementNames.isSubset(of: members.union(FileItem.restMembers))
   }
   func matches(_ item: FileItem) -> Bool { URL(favoriteID: item.id)?.scheme != nil }
 

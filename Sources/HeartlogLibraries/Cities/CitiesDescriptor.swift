@@ -59,6 +59,7 @@ private struct CitiesDescriptor: LibraryDescriptor {
 /// OpenWeather's older list one entry per line.
 private struct CatalogRecords: AppRecordList {
   let library = City.descriptor
+  let members = City.catalogMembers
 
   /// An entry has the name and country of a city, and its id or place as only the catalog has them.
   func matches(_ outline: JSONOutline) -> Bool {

@@ -87,6 +87,11 @@ public struct City: FavoriteItem, Hashable {
 
 /// Parsing of a catalog file: `{"_id","name","country","coord":{"lon","lat"},"isFavorite"?}`.
 extension City {
+  /// The members of an entry that are read.
+  static let catalogMembers: Set = [
+    "_id", "id", "name", "country", "coord", "lon", "lat", FieldName.isFavorite,
+  ]
+
   /// Parses one entry, or a record that has `id` for `_id`, and `lon` and `lat` without `coord`.
   ///
   /// - Throws: `LibraryError.invalidItem` if a member is missing, the coordinates are no place, or the flag is none.

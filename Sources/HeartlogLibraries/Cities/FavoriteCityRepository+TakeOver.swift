@@ -14,7 +14,7 @@ extension DefaultFavoriteCityRepository {
   }
 
   /// Takes over the favorites in an array that the app kept in its user defaults, in one commit: as
-  /// `takeOver(_:)`, of the records whose `isFavorite` is true.
+  /// `takeOver(_:)`, of the records whose `isFavorite` is true. Members that are not known are reported.
   ///
   /// - Parameter array: the JSON array, with entries as in a catalog, or as an encoder writes a `City`.
   /// - Throws: `LibraryError.invalidAnswer` if it is not an array; `HeartlogError` if the store cannot be written.
@@ -27,7 +27,8 @@ extension DefaultFavoriteCityRepository {
       let city = try City(catalogEntry: record)
       return city.isFavorite ? city : nil
     }
-    return try takeOver(items, failures: failures, origin: TakeOverOrigin.userDefaults)
+    let unknown = records.unknownMembers(besides: City.catalogMembers)
+    return try takeOver(items, failures: failures + unknown, origin: TakeOverOrigin.userDefaults)
   }
 
   private func takeOver(

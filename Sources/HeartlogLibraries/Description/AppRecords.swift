@@ -24,6 +24,9 @@ protocol AppRecordList: AppRecords {
   /// The descriptor of the records' library.
   var library: any LibraryDescriptor { get }
 
+  /// The members that are read.
+  var members: Set<String> { get }
+
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem
   func record(_ item: FileItem) throws(LibraryError) -> [UInt8]
 }
@@ -36,8 +39,16 @@ extension AppRecordList {
       throw .invalidAnswer("the file is not a JSON list")
     }
     if let failure { contents.refuse(line: failure.line, failure.reason) }
+    var unknown = UnknownMembers(besides: members.union(FileItem.restMembers))
     contents.take(elements, of: document) { (record) throws(LibraryError) in
-      try library.checked(try item(record))
+      unknown.count(in: record)
+      return try library.checked(try item(record))
+    }
+    let line = elements.first?.line ?? 1
+    for phrase in unknown.phrases { contents.remark(line: line, phrase) }
+    if !contents.records.isEmpty, !contents.records.contains(where: \.item.isFavorite) {
+      contents.remark(
+        line: line, "no record has a true isFavorite, so their values are imported and none is a favorite")
     }
     return contents
   }
@@ -50,6 +61,9 @@ extension AppRecordList {
 }
 
 extension FileItem {
+  /// The members that `takeRest` reads.
+  static let restMembers: Set = [FieldName.favoritedDate, "fields"]
+
   /// Reads the members that an app ignores: the date, and the fields without a member of their own.
   mutating func takeRest(of record: JSONValue) throws(LibraryError) {
     if let date = try Self.date(record[FieldName.favoritedDate], named: FieldName.favoritedDate) {

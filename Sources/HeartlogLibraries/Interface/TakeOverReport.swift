@@ -37,17 +37,34 @@ extension Sequence {
   }
 }
 
+/// The members of records that are not read.
+struct UnknownMembers {
+  private let known: Set<String>
+  private var counts: [String: Int] = [:]
+
+  init(besides known: Set<String>) { self.known = known }
+
+  /// Counts those of a record.
+  mutating func count(in record: JSONValue) {
+    for member in record.object ?? [] where !known.contains(member.name) {
+      counts[member.name, default: 0] += 1
+    }
+  }
+
+  /// A phrase for each name, with the number of records that have it.
+  var phrases: [String] {
+    counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { name, count in
+      "\(name.quoted) is not known, and was left out of \(count == 1 ? "1 record" : "\(count) records")"
+    }
+  }
+}
+
 extension [JSONValue] {
   /// An error for each name of a member that is not read, with the number of records that have it.
   func unknownMembers(besides known: Set<String>) -> [LibraryError] {
-    var counts: [String: Int] = [:]
-    for member in flatMap({ $0.object ?? [] }) where !known.contains(member.name) {
-      counts[member.name, default: 0] += 1
-    }
-    return counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { name, count in
-      .invalidItem(
-        "\(name.quoted) is not known, and was left out of \(count == 1 ? "1 record" : "\(count) records")")
-    }
+    var members = UnknownMembers(besides: known)
+    for record in self { members.count(in: record) }
+    return members.phrases.map(LibraryError.invalidItem)
   }
 }
 

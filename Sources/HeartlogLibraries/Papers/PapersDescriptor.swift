@@ -20,6 +20,9 @@ private struct PapersDescriptor: LibraryDescriptor {
   let traits: LibraryTraits = .publications
   let titleFields = ["title"]
   let subtitleFields = ["authors"]
+  let columnAliases = [
+    "url": "linkURL", "pdf": "pdfURL", "abstract": "summary", "abstract note": "summary",
+  ]
   let formats: [any FileFormat] = [ArXivAtomFormat(), ArXivSnapshotFormat()]
 
   func address(of item: FileItem) -> String? {
