@@ -42,8 +42,8 @@ public struct FavoritesLibrary: Sendable {
     return store.projection.isFavorite(id, in: key)
   }
 
-  /// Returns the favorites, newest first by default; ties are in the order in which they were written. Inside `write { }` they include the
-  /// closure's changes.
+  /// Returns the favorites, newest first by default. Of two favorites of the same millisecond, the one that was written last is the newer
+  /// one. Inside `write { }` they include the closure's changes.
   ///
   /// - Parameters:
   ///   - order: the order of the result.
@@ -58,11 +58,13 @@ public struct FavoritesLibrary: Sendable {
     return withLocalValues(store.read { $0.favorites(in: name, order: order, limit: limit) })
   }
 
-  /// Returns every visible item, including those removed from the favorites: newest first, then those without a date, by id. O(n log n).
+  /// Returns the favorites newest first, then by id every other item that has a value or once was a favorite. O(n log n).
   public func all() -> [ItemState] {
     let logged = store.read { $0.all(in: name) }
     guard let localValues else { return logged }
-    return ListOrder.newestFirst.sorted(localValues.allItems(logged).filter(\.isVisible))
+    let tombstones = Set(logged.lazy.filter(\.isTombstone).map { UTF8Key($0.id) })
+    return ListOrder.newestFirst.sorted(
+      localValues.allItems(logged).filter { $0.isVisible || tombstones.contains(UTF8Key($0.id)) })
   }
 
   /// Returns every item that was ever written, in no particular order. Inside `write { }` they include the closure's changes.

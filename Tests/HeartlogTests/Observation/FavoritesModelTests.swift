@@ -242,6 +242,46 @@ struct FavoritesModelTests {
     await wait { model.items.map(\.id) == [2, 3] }
   }
 
+  @Test(
+    "while it reads, a model has the items that were there before; a short list is complete from the start")
+  func loading() async throws {
+    let records = try test.open().records
+    try records.add(contentsOf: (0..<300).map { Record(id: $0, title: "\($0)") })
+    let model = FavoritesModel(records, order: .byID, limit: 3)
+    let first = Array(model.items)
+    #expect(first == records.list(order: .byID, limit: 3) && !model.isLoading)
+    model.limit = nil
+    #expect(model.isLoading && Array(model.items) == first)
+    await wait { !model.isLoading && model.items.count == 300 }
+    model.search = "29"
+    #expect(model.isLoading && model.items.count == 300)
+    await wait { !model.isLoading }
+    #expect(Array(model.items) == records.search("29", order: .byID))
+  }
+
+  @Test("whether an item is a favorite is told to views that do not list it, whoever writes it")
+  func containing() async throws {
+    let store = try test.open()
+    let model = FavoritesModel(try store.records, order: .oldestFirst, limit: 1)
+    let other = try test.open().records
+    let isTold = Task { await wait { model.contains(2) } }
+    await Task.yield()
+    for id in [1, 2] {
+      test.clock.now += 1
+      try other.add(Record(id: id, title: ""))
+    }
+    try store.refresh()
+    await isTold.value
+    await wait { model.items.map(\.id) == [1] }
+    #expect(model.contains(1) && model.favorites.contains(2))
+    // A tap on what is none is no error.
+    model.remove(7)
+    await model.finishWriting()
+    #expect(model.failedTaps.isEmpty && !model.contains(7))
+    model.lastError = HeartlogError(.misuse, "cannot be set")
+    #expect(model.lastError == nil)
+  }
+
   @Test("while a lower limit is being applied, a tap moves no other item")
   func lowerLimit() async throws {
     let records = try test.open().records
