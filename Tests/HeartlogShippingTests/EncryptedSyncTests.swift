@@ -434,6 +434,44 @@ struct KeyRotationTests {
     #expect(Set([desk, phone, late, stolen].map(\.digest)).count == 1)
   }
 
+  @Test(
+    "what came of a removed device before its removal was known goes on as a stream of its own, with everybody",
+    arguments: ObjectPlace.Kind.allCases)
+  func surplus(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let stores = try devices.vault("desk", "phone", "lost", "tablet")
+    let (desk, phone, lost, tablet) = (stores[0], stores[1], stores[2], stores[3])
+    for number in 0..<5 {
+      try devices.write("late-\(number)", in: lost)
+      // The tablet gets less of it.
+      for store in number < 3 ? [phone, tablet] : [phone] {
+        _ = try StoreCarrier(lost).sync(store, options: SyncOptions())
+      }
+    }
+    // Whoever has seen a commit says so in its own.
+    for store in [phone, tablet] { try devices.write("seen-\(store.name)", in: store) }
+    try devices.newCode(desk, without: lost)
+    try devices.sync(desk)
+    let members = [desk, tablet, phone]
+    try devices.settle(members)
+    for store in members {
+      #expect(try devices.has("late-4", store) && devices.has("seen-phone", store))
+      #expect(try store.roots() == desk.roots() && store.digest == desk.digest)
+      #expect(try store.streamHead(of: lost.replica)?.commit.rawValue == 2)
+      #expect(
+        try VaultKeys.faults(of: store) == [] && store.verify().streams.allSatisfy { $0.finding == nil })
+      #expect(try devices.sync(store).folder?.written == 0)
+    }
+    // Neither a dialogue among them nor the device that comes back finds anything else.
+    #expect(try StoreCarrier(phone).sync(desk, options: SyncOptions()).skipped == [])
+    let replica = lost.replica
+    try devices.join(lost)
+    try devices.settle(members + [lost])
+    let report = try StoreCarrier(lost).sync(desk, options: SyncOptions())
+    #expect(report.skipped == [] && report.forks == [] && report.received.commits == 0)
+    #expect(try lost.replica != replica && lost.roots() == desk.roots() && lost.digest == desk.digest)
+  }
+
   @Test("a device without the code removes nobody and makes no code")
   func withoutTheCode() throws {
     let devices = try Devices()

@@ -24,10 +24,22 @@ extension FavoritesStore {
     try log.revokedReplicas()
   }
 
-  /// Records which replicas are revoked. Nothing that they write later is received from anywhere.
+  /// Records which replicas are revoked. Nothing that they write later is received from anywhere, and what came before this was known
+  /// goes on as a stream of its own.
   package func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError) {
-    guard try revokedReplicas() != revoked else { return }
-    try log.revoke(revoked)
+    if try revokedReplicas() != revoked { try log.revoke(revoked) }
+    // A damaged store takes no commits, those of a branch included.
+    guard !revoked.isEmpty, !findings.contains(where: { $0.verdict == .corrupt }) else { return }
+    for (head, size) in try streamHeads().compactMap({ head in revoked[head.replica].map { (head, $0) } })
+    where head.replica != replica && head.commit.rawValue > size {
+      try setAside(head.replica, after: size)
+    }
+  }
+
+  /// Makes what a revoked replica wrote behind a commit a stream of its own. If it is the store's own replica, it goes on as another one.
+  package func setAside(_ replica: ReplicaID, after size: UInt64) throws(HeartlogError) {
+    try refuseInsideWrite("setAside")
+    _ = try log.setAside(replica, after: size)
   }
 
   /// Why a run of a revoked replica is not received; nil if it counts.

@@ -18,8 +18,12 @@ package protocol VaultKeyStore: Sendable {
   /// Writes a file beside that key, durably.
   func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError)
 
-  /// Records which replicas are removed, and the last commit of each that counts.
+  /// Records which replicas are removed, and the last commit of each that counts. What is here behind it becomes a stream of its own,
+  /// unless it is this device's.
   func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError)
+
+  /// Makes the commits of a stream behind one of them a stream of its own. If it is this device's, it goes on as another replica.
+  func setAside(_ replica: ReplicaID, after size: UInt64) throws(HeartlogError)
 
   /// Makes the store a member of a vault.
   func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)

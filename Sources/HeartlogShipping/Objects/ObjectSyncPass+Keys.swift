@@ -43,7 +43,7 @@ extension ObjectSyncPass {
     }
     if let removed = ring.ownRemoval, ring.comesBack, !options.isDryRun {
       // What counts no more goes on as a stream of its own, and this device as another one.
-      try store.endStream(store.replica, after: CommitNumber(rawValue: removed.removal.size))
+      try keys.setAside(store.replica, after: removed.removal.size)
       _ = try store.prepareToShip()
       ring = try Keyring(of: keys)
     }

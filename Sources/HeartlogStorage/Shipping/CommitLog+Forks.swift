@@ -60,20 +60,37 @@ extension CommitLog {
   /// - Returns: The stream that has them now; nil if there are none, or the stream is unsigned.
   @discardableResult
   package func setUnsignedAside(of replica: ReplicaID) throws(HeartlogError) -> ReplicaID? {
+    guard replica != streamSet.identity.replica, let signed = try checkpoint(of: replica)?.checkpoint.size
+    else { return nil }
+    return try setAside(replica, after: signed)
+  }
+
+  /// Makes the commits of a stream behind one of them a stream of their own, without ending it: it is then what it is where these commits
+  /// never came. If it is the store's own stream, the store writes as another replica from then on. The state is rebuilt.
+  ///
+  /// - Returns: The stream that has them now; nil if there are none, or the stream has ended.
+  @discardableResult
+  package func setAside(_ replica: ReplicaID, after commit: UInt64) throws(HeartlogError) -> ReplicaID? {
+    let isOwn = replica == streamSet.identity.replica
     let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue ?? 0 }
-    guard let signed = try checkpoint(of: replica)?.checkpoint.size, signed < head else { return nil }
+    guard isOwn || head > commit else { return nil }
     return try heartlogErrors {
       try withQuietLog {
-        guard let reader = streamSet.readers[replica], !reader.isEnded, replica != streamSet.identity.replica
-        else { return nil }
-        guard let branch = try takeBranch(of: replica, after: signed) else { return nil }
-        var list = try BranchList.read(of: replica, in: directory)
-        let entry = BranchList.Branch(commit: signed, replica: branch)
-        if !list.branches.contains(entry) {
-          list.branches.append(entry)
-          try list.write(of: replica, in: directory, options)
+        guard streamSet.readers[replica]?.isEnded != true else { return nil }
+        if isOwn { try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory)) }
+        let branch = try takeBranch(of: replica, after: commit)
+        if let branch {
+          var list = try BranchList.read(of: replica, in: directory)
+          let entry = BranchList.Branch(commit: commit, replica: branch)
+          if !list.branches.contains(entry) {
+            list.branches.append(entry)
+            try list.write(of: replica, in: directory, options)
+          }
+          if let signed = try checkpoint(of: replica), signed.checkpoint.size > commit {
+            try streamSet.checkpoints.remove(of: replica)
+          }
+          try removeCommits(of: replica, after: commit)
         }
-        try removeCommits(of: replica, after: signed)
         try restart()
         return branch
       }
