@@ -109,7 +109,7 @@ struct Keyring {
     if let secret = try store.keyFile(agreementName), let known = AgreementKey(secret: secret) {
       return known
     }
-    var generator = SystemRandomNumberGenerator()
+    var generator = store.generator
     let secret = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
     guard let made = AgreementKey(secret: secret) else {
       preconditionFailure("any 32 bytes are an X25519 secret")
@@ -421,7 +421,7 @@ struct Keyring {
     _ member: Member, to epoch: KeyEpoch, by admitter: any DeviceKey
   ) throws(HeartlogError) {
     guard let key = keys[epoch.id] else { preconditionFailure("an epoch whose key was read") }
-    var generator = SystemRandomNumberGenerator()
+    var generator = store.generator
     let admission = try making {
       try Admission(of: member, to: epoch, key: key, by: admitter, using: &generator)
     }
@@ -456,7 +456,7 @@ struct Keyring {
           : "this is not the recovery code of this vault")
     }
     let removed = Set(removals.map(\.replica))
-    let new = Self.makeCode()
+    let new = makeCode()
     let devices = state.members.values.filter { !removed.contains($0.replica) }
     try show(new.text)
     try make(
@@ -470,7 +470,7 @@ struct Keyring {
   ///
   /// - Parameter show: shows the code to a person. If it throws, nothing was made.
   mutating func makeFirst(at time: Milliseconds, show: (RecoveryCode) throws -> Void) throws {
-    let code = Self.makeCode()
+    let code = makeCode()
     let new = VaultID(root: code.key.publicKey)
     try show(code)
     vault = new
@@ -491,7 +491,7 @@ struct Keyring {
     let previous = state.tips.compactMap { epoch in keys[epoch.id].map { (epoch: epoch, key: $0) } }
       .sorted { $0.epoch.number > $1.epoch.number }.prefix(KeyEpoch.previousMax)
     let origin = (replica: key.publicKey.replica, time: UInt64(max(0, time)))
-    var generator = SystemRandomNumberGenerator()
+    var generator = store.generator
     let made = try making {
       try KeyEpoch.make(
         in: vault, generation: UInt64(generation), following: Array(previous), root: root, devices: devices,
@@ -515,8 +515,8 @@ struct Keyring {
     } catch { throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)") }
   }
 
-  private static func makeCode() -> RecoveryCode {
-    var generator = SystemRandomNumberGenerator()
+  private func makeCode() -> RecoveryCode {
+    var generator = store.generator
     return RecoveryCode(using: &generator)
   }
 }

@@ -6,6 +6,9 @@ package protocol VaultKeyStore: Sendable {
   /// The key with which the device signs; `nil` if it has none.
   var deviceKey: (any DeviceKey)? { get throws(HeartlogError) }
 
+  /// The source of secrets.
+  var random: @Sendable () -> UInt64 { get }
+
   /// The vault that the store belongs to; `nil` if it has none.
   var vault: VaultMembership? { get }
 
@@ -29,7 +32,19 @@ package protocol VaultKeyStore: Sendable {
   func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
 }
 
+extension VaultKeyStore {
+  /// `random` as a `RandomNumberGenerator`.
+  var generator: KeyGenerator { KeyGenerator(random: random) }
+}
+
+struct KeyGenerator: RandomNumberGenerator {
+  let random: @Sendable () -> UInt64
+  mutating func next() -> UInt64 { random() }
+}
+
 extension FavoritesStore: VaultKeyStore {
+  package var random: @Sendable () -> UInt64 { options.random }
+
   package var vaultKeys: (any VaultKeyStore)? { self }
 }
 
