@@ -512,15 +512,17 @@ struct KeyRotationTests {
       let devices = try Devices()
       let stores = try devices.vault("desk", "phone", "tablet", "watch")
       let paper = devices.code
+      // One of them is replaced on its device before that knows of the other.
+      let first = try devices.newCode(stores[0], without: stores[2], with: paper)
       let codes = [
-        try devices.newCode(stores[0], without: stores[2], with: paper),
+        try devices.newCode(stores[0], with: first),
         try devices.newCode(stores[1], without: stores[3], with: paper),
       ]
       let members = Array(stores.prefix(2))
       try devices.settle(members)
       let epochs = try devices.epochCount()
       try devices.settle(members)
-      #expect(try epochs <= 4 && devices.epochCount() == epochs)
+      #expect(try epochs <= 5 && devices.epochCount() == epochs)
       let current = try members.map { try VaultKeys(of: $0).epochs.first { $0.isCurrent } }
       #expect(current[0] != nil && current[0] == current[1])
       #expect(current[0]?.devices == members.map(\.replica).sorted())

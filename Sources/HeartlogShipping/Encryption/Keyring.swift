@@ -165,11 +165,16 @@ struct Keyring {
   /// Why the code that was printed here last never was the good one; nil if it was, or if none was printed.
   var voidCode: String? {
     get throws(HeartlogError) {
+      // It lost, or was made with one that lost. Others do not know of the latter, which counts for nothing.
       guard let shown = try store.keyFile(Self.shownName),
-        state.lost.contains(where: { $0.root.publicKey.bytes == shown }), let anchor = state.anchors.last
+        let made = epochs.values.first(where: { $0.isOfRoot && $0.root.publicKey.bytes == shown }),
+        let anchor = state.anchors.last,
+        !state.anchors.contains(where: { $0.root.publicKey == made.root.publicKey })
       else { return nil }
+      let isUndone = !made.removals.isEmpty && state.trusted[made.id] == nil
       return
         "the recovery code that was printed here is void: the one that replica \(anchor.origin) printed at the same time is good"
+        + (isUndone ? ". Whom it removed is not removed: do it again with the good one" : "")
     }
   }
 
