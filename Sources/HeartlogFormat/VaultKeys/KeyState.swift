@@ -19,7 +19,7 @@ package struct KeyState: Sendable {
   package private(set) var trusted: [EpochID: KeyEpoch] = [:]
   /// The epoch to write under; nil if the vault has none.
   package private(set) var current: KeyEpoch?
-  /// By epoch of the last generation: the replicas that have its key.
+  /// By epoch: the replicas that have its key.
   package private(set) var holders: [EpochID: Set<ReplicaID>] = [:]
 
   /// The root.
@@ -57,12 +57,15 @@ package struct KeyState: Sendable {
       }
       trust(epoch, among: all)
     }
-    guard let anchor = anchors.last else { return }
-    add(anchor)
-    findMembers(
-      all.values.filter { $0.generation == anchor.generation && $0.root == anchor.root && !$0.isOfRoot }
-        .sorted { ($0.number, $0.id) < ($1.number, $1.id) },
-      admissions.filter { $0.vault == vault })
+    guard let last = anchors.last else { return }
+    let roots = anchors.dropLast() + lost + [last]
+    let admissions = admissions.filter { $0.vault == vault }
+    var count = 0
+    // What a member made beside a rotation may follow what another one made: neither comes before the other in this order.
+    while trusted.count > count {
+      count = trusted.count
+      for anchor in roots { findMembers(under: anchor, among: all, admissions) }
+    }
   }
 
   private mutating func findAnchors(_ ofRoots: [KeyEpoch]) {
@@ -88,9 +91,17 @@ package struct KeyState: Sendable {
     }
   }
 
-  /// Adds the epochs and the members of the last generation, until nobody comes any more.
-  private mutating func findMembers(_ epochs: [KeyEpoch], _ admissions: [Admission]) {
-    var (epochs, admissions) = (epochs, admissions)
+  /// Adds the epochs and the members under a root, until nobody comes any more. Those under the last one are the ones that count.
+  private mutating func findMembers(
+    under anchor: KeyEpoch, among all: [EpochID: KeyEpoch], _ admissions: [Admission]
+  ) {
+    (members, current) = ([:], nil)
+    add(anchor)
+    var epochs = all.values.filter {
+      $0.generation == anchor.generation && $0.root == anchor.root && !$0.isOfRoot
+    }
+    .sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+    var admissions = admissions
     var isChanged = true
     while isChanged {
       isChanged = false
@@ -104,9 +115,11 @@ package struct KeyState: Sendable {
         return true
       }
       admissions.removeAll { admission in
-        guard counts(admission), let epoch = trusted[admission.epoch] else { return false }
+        guard counts(admission, under: anchor.root), let epoch = trusted[admission.epoch] else {
+          return false
+        }
         holders[epoch.id, default: []].insert(admission.member.replica)
-        if epoch.generation == UInt64(anchors.count - 1), epoch.root == root { add(admission.member) }
+        if epoch.generation == anchor.generation, epoch.root == anchor.root { add(admission.member) }
         isChanged = true
         return true
       }
@@ -114,7 +127,9 @@ package struct KeyState: Sendable {
   }
 
   /// Whether the root or a member signed an admission to an epoch that is trusted.
-  package func counts(_ admission: Admission) -> Bool {
+  package func counts(_ admission: Admission) -> Bool { counts(admission, under: root) }
+
+  private func counts(_ admission: Admission, under root: Member?) -> Bool {
     trusted[admission.epoch]?.body.commitment == admission.commitment
       && (members[admission.admitter] != nil || admission.admitter == root?.publicKey)
   }

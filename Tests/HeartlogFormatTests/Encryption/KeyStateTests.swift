@@ -149,6 +149,37 @@ struct KeyStateTests {
     #expect(state.holders[one.epoch.id]?.contains(late.member.replica) == false)
   }
 
+  @Test(
+    "what a member made beside a new code, or under one that lost, is read, unless the member was removed")
+  func besideTheRoot() throws {
+    for seed in 1...4 as ClosedRange<UInt64> {
+      var sample = try SampleVault(seed: seed, devices: 3)
+      let (desk, phone, thief) = (sample.devices[0], sample.devices[1], sample.devices[2])
+      let first = try sample.first()
+      let (beside, stolen) = (
+        try sample.next(after: [first], by: phone), try sample.next(after: [first], by: thief)
+      )
+      let late = try sample.addDevice()
+      let admission = try sample.admission(of: late, to: beside, by: phone.key)
+      let roots = [
+        try sample.next(
+          after: [first], devices: [desk, phone], without: [sample.removal(of: thief)],
+          newCode: sample.newCode()),
+        try sample.next(
+          after: [first], devices: [desk, phone, thief], newCode: sample.newCode()),
+      ]
+      let under = try roots.map { try sample.next(after: [$0, beside], by: desk) }
+      let ofLate = try sample.next(after: [beside], by: late)
+      let state = state(sample, [first, beside, stolen, ofLate] + roots + under, [admission])
+      #expect(Set(state.trusted.keys) == Set(([first, beside, ofLate] + roots + under).map(\.epoch.id)))
+      let winner = try #require(roots.min { $0.epoch.id < $1.epoch.id })
+      #expect(state.current?.root == winner.epoch.root && state.root == winner.epoch.root)
+      #expect(state.current?.id == under.first { $0.epoch.root == winner.epoch.root }?.epoch.id)
+      // The thief is among the recipients of what was made beside its removal.
+      #expect(members(state) == keys([desk, phone, late]))
+    }
+  }
+
   @Test("an epoch counts only once all before it are there")
   func incomplete() throws {
     var sample = try SampleVault(devices: 2)
