@@ -41,7 +41,10 @@ extension ObjectSyncPass {
   private var scope: String {
     guard format.isEncrypted else { return "" }
     let belonging = store.vault.map { " \($0.id)\($0.isEstablished ? "" : " provisional")" } ?? ""
-    return " encrypted \(ring?.vault?.description ?? "")\(belonging)"
+    // What this device put under an epoch that turned out to be one of a removed member can be read by nobody, and is put again.
+    let untrusted = ring.map { ring in ring.epochs.keys.count { ring.state.trusted[$0] == nil } } ?? 0
+    return
+      " encrypted \(ring?.vault?.description ?? "")\(belonging)\(untrusted == 0 ? "" : " without \(untrusted)")"
   }
 
   /// Reads what an earlier process found out in the same scope.
