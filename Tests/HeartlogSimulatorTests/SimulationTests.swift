@@ -14,6 +14,13 @@ struct SimulationTests {
     #expect(once.checks > 0)
   }
 
+  @Test("devices that join, rotate and remove each other at once settle", arguments: [3, 23, 43] as [UInt64])
+  func keys(seed: UInt64) {
+    let outcome = Simulation.run(seed: seed, steps: 200, tellsStory: true)
+    #expect(outcome.violation == nil, "\(outcome.story.joined(separator: "\n"))")
+    #expect(outcome.checks > 1)
+  }
+
   @Test(
     "whatever file operation fails, a call throws a clear error or succeeds, and nothing is lost",
     arguments: [.append, .rotate, .receive] as [CallWorkload])

@@ -33,7 +33,8 @@ extension ObjectSyncPass {
     }
     guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
       throw HeartlogError(
-        .noKey, "\(objects.description) is encrypted with the keys of another vault than those of this device"
+        .noKey,
+        "\(objects.description) is encrypted with the keys of another vault than those of this device, or not all of them are here yet"
       )
     }
     if !options.isDryRun {

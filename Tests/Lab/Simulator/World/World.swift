@@ -6,7 +6,7 @@ import HeartlogShipping
 import HeartlogStorage
 
 /// Several devices, their processes and disks, and the network between them, all driven by one seed.
-final class World {
+final class World: SimulatedWorld {
   static let libraries = ["papers", "books"]
   /// Two of them differ in nothing but case.
   private static let items = ["item 1", "item 2", "item 3", "item 4", "item 5", "Item 1"]
