@@ -216,12 +216,13 @@ class HubTests(unittest.TestCase):
                 self.fail("the connection is still open")
 
     def epoch(self, vault, generation, root, devices, maker, removed=()):
-        """The object of an epoch with what a hub reads of it, and its name: docs/encryption.md."""
+        """The object of an epoch with what a hub verifies of it, and its name: docs/encryption.md."""
         def recipient(device):
-            return bytes.fromhex(device.public) + bytes(32 + 64 + 48)
+            # Two members have different agreement keys. A hub verifies neither their announcements nor the wrapped keys.
+            return bytes.fromhex(device.public) * 2 + bytes(64 + 48)
         body = b"\x89HLKEY\r\n\x01" + bytes.fromhex(vault) + bytes((generation, generation + 1)) + bytes(64)
         body += (b"\x01" + bytes(16 + 48) if generation else b"\0") + recipient(root) + bytes((len(devices),))
-        body += b"".join(map(recipient, devices)) + bytes((len(removed),))
+        body += b"".join(sorted(map(recipient, devices))) + bytes((len(removed),))
         body += b"".join(hashlib.sha256(bytes.fromhex(device.public)).digest()[:16] + b"\0" for device in removed)
         body += bytes(16) + b"\x01" + bytes.fromhex(maker.public)
         body += maker.key.sign(b"heartlog epoch 1\0" + body)

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 import HeartlogFiles
 import HeartlogHub
 import HeartlogFormat
@@ -39,6 +40,11 @@ import Testing
     try hub.engine.put(name, bytes, as: try hub.putting(name, bytes, as: member))
   }
 
+  @discardableResult
+  private func put(_ object: KeyObject, as member: VaultMember, _ hub: HubService) throws -> PutOutcome {
+    try put(object.name, object.bytes, as: member, hub)
+  }
+
   private func names(_ member: VaultMember, _ hub: HubService) throws -> Set<String> {
     Set(try hub.engine.list(after: nil, limit: 1_000, as: member).entries.map(\.name))
   }
@@ -53,7 +59,7 @@ import Testing
   @Test(arguments: Kind.present)
   func aMemberRemovesNobodyAndTheRootDoes(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let vault = TestVault(deviceCount: 2)
+      let vault = try TestVault(deviceCount: 2)
       #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil) == .created)
       let (first, second, root) = (vault.devices[0].publicKey, vault.devices[1].publicKey, vault.root(0))
       #expect(try hub.engine.changeKeys(removing: [second], admitting: [], as: vault.member(0)) == nil)
@@ -74,18 +80,18 @@ import Testing
   @Test(arguments: Kind.present)
   func aMemberPutsAndDeletesUnderItsOwnName(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let vault = TestVault(deviceCount: 2)
+      let vault = try TestVault(deviceCount: 2)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let (first, second, root) = (vault.member(0), vault.member(1), vault.root(0))
       #expect(refusal { try put(vault.run(1, 1...1), as: first, hub) } == 403)
       #expect(try put(vault.run(1, 3...3), as: root, hub) == .stored)
       #expect(refusal { try put("keys/" + String(repeating: "0", count: 32), as: first, hub) } == 403)
       #expect(try put(vault.run(1, 1...1), as: second, hub) == .stored)
-      #expect(try put(TestVault.name(of: vault.first), vault.first, as: second, hub) == .stored)
+      #expect(try put(.epoch(vault.first.epoch), as: second, hub) == .stored)
       #expect(refusal { try hub.checkDeleting(vault.run(1, 1...1), as: first) } == 403)
-      #expect(refusal { try hub.checkDeleting(TestVault.name(of: vault.first), as: second) } == 403)
+      #expect(refusal { try hub.checkDeleting(vault.first.epoch.id.objectName, as: second) } == 403)
       for (name, member) in [
-        (vault.run(1, 1...1), second), (vault.run(1, 1...1), root), (TestVault.name(of: vault.first), root),
+        (vault.run(1, 1...1), second), (vault.run(1, 1...1), root), (vault.first.epoch.id.objectName, root),
       ] {
         try hub.checkDeleting(name, as: member)
       }
@@ -100,7 +106,7 @@ import Testing
   @Test(arguments: Kind.present)
   func aRotationThatAnybodyCarriesMakesTheNextRoot(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let vault = TestVault(deviceCount: 3)
+      let vault = try TestVault(deviceCount: 3)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let (first, lost) = (vault.member(0), vault.member(1))
       let (token, rootToken) = (
@@ -109,9 +115,8 @@ import Testing
       for (token, member) in [(token, lost), (rootToken, vault.root(0))] {
         _ = try hub.engine.sessions.open(token, for: member, with: HubChallenge(RandomBytes.next(32))!)
       }
-      let admission = vault.admission(of: vault.devices[2].publicKey, by: vault.devices[1])
-      let admissionName = "\(TestVault.name(of: vault.first))-\(vault.devices[2].publicKey.replica)"
-      #expect(try put(admissionName, admission, as: lost, hub) == .stored)
+      let admission = try vault.admission(of: vault.devices[2], by: vault.devices[1])
+      #expect(try put(.admission(admission), as: lost, hub) == .stored)
       for name in [
         vault.run(1, 1...5), vault.run(1, 6...9),
         vault.run(1, 1...2, stream: String(repeating: "a", count: 32)),
@@ -124,16 +129,17 @@ import Testing
         try hub.engine.changeKeys(removing: [], admitting: [accomplice], as: lost)?.contains(accomplice)
           == true)
       _ = try hub.engine.changeKeys(removing: [accomplice], admitting: [], as: vault.root(0))
-      let epoch = vault.rotation(to: 1, without: [lost.owner: 5])
+      let rotation = try vault.rotation(without: [vault.removal(1, after: 5)])
+      let epoch = rotation.epoch
       // The lost device can as little keep it out as it can carry another one.
-      let forged = TestVault.epoch(
-        vault.id, generation: 1, root: vault.roots[3], devices: [lost.key], removals: [first.owner: 0],
-        maker: vault.roots[2])
-      #expect(try put(TestVault.name(of: forged), forged, as: lost, hub) == .stored)
+      let forged = try vault.rotation(
+        root: vault.roots[3], devices: [vault.devices[1]], without: [vault.removal(0)], by: vault.roots[2]
+      ).epoch
+      #expect(try put(.epoch(forged), as: lost, hub) == .stored)
       #expect(try hub.engine.keys(of: vault.id) == vault.keys)
       _ = try hub.engine.changeKeys(removing: [], admitting: [accomplice], as: lost)
       for _ in 0..<2 {
-        let outcome = try put(TestVault.name(of: epoch), epoch, as: first, hub)
+        let outcome = try put(.epoch(epoch), as: first, hub)
         #expect(outcome == .stored || outcome == .same)
         let keys = try #require(try hub.engine.keys(of: vault.id))
         #expect(Set(keys.devices) == [first.key, vault.devices[2].publicKey])
@@ -141,8 +147,8 @@ import Testing
       }
       #expect(
         try names(first, hub) == [
-          vault.run(1, 1...5), admissionName, vault.run(0, 6...9), TestVault.name(of: epoch),
-          TestVault.name(of: forged),
+          vault.run(1, 1...5), admission.objectName, vault.run(0, 6...9), epoch.id.objectName,
+          forged.id.objectName,
         ])
       #expect(try hub.engine.sessions.session(token) == nil && hub.engine.sessions.session(rootToken) == nil)
       #expect(throws: HeartlogError.self) { try put(vault.run(1, 10...10), as: lost, hub) }
@@ -153,8 +159,8 @@ import Testing
           try hub.engine.changeKeys(removing: [], admitting: [lost.key], as: member)?.contains(lost.key)
             == false)
       }
-      let again = vault.admission(of: lost.key, by: vault.devices[0], to: epoch)
-      try put("\(TestVault.name(of: epoch))-\(lost.owner)", again, as: first, hub)
+      let again = try vault.admission(of: vault.devices[1], by: vault.devices[0], to: rotation)
+      try put(.admission(again), as: first, hub)
       #expect(try hub.engine.keys(of: vault.id)?.keys.contains(lost.key) == false)
     }
   }
@@ -162,18 +168,18 @@ import Testing
   @Test(arguments: Kind.present)
   func anAdmissionThatAMemberSignedAdmits(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let vault = TestVault(deviceCount: 1)
+      let vault = try TestVault(deviceCount: 1)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let stranger = TestVault.newKey()
-      func name(_ key: SigningKey) -> String { "\(TestVault.name(of: vault.first))-\(key.publicKey.replica)" }
-      let own = vault.admission(of: stranger.publicKey, by: stranger)
-      #expect(try put(name(stranger), own, as: vault.member(0), hub) == .stored)
+      let own = try KeyObject.admission(vault.admission(of: stranger, by: stranger))
+      #expect(try put(own, as: vault.member(0), hub) == .stored)
       #expect(try hub.engine.keys(of: vault.id)?.devices.count == 1)
-      #expect(refusal { try put(name(TestVault.newKey()), own, as: vault.member(0), hub) } == 403)
+      let otherName = Admission.objectName(of: TestVault.newKey().publicKey.replica, to: vault.first.epoch.id)
+      #expect(refusal { try put(otherName, own.bytes, as: vault.member(0), hub) } == 403)
       for signer in [vault.devices[0], vault.roots[0]] {
         let key = TestVault.newKey()
-        let admission = vault.admission(of: key.publicKey, by: signer)
-        #expect(try put(name(key), admission, as: vault.member(0), hub) == .stored)
+        let admission = try vault.admission(of: key, by: signer)
+        #expect(try put(.admission(admission), as: vault.member(0), hub) == .stored)
         #expect(try hub.engine.isAdmitted(key.publicKey, to: vault.id))
       }
     }
@@ -183,14 +189,14 @@ import Testing
   func ofTwoRotationsAtOnceTheSmallerIdHoldsAndTheRemovalsOfBoth(kind: Kind) throws {
     try withHub(kind) { hub throws in
       for isReversed in [false, true] {
-        let vault = TestVault(deviceCount: 4)
+        let vault = try TestVault(deviceCount: 4)
         _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
-        let pair = [
-          (vault.roots[1], vault.rotation(to: 1, without: [vault.member(1).owner: 0])),
-          (vault.roots[2], vault.rotation(to: 1, root: vault.roots[2], without: [vault.member(2).owner: 0])),
-        ].sorted { SignedEpoch.id(of: $0.1).lexicographicallyPrecedes(SignedEpoch.id(of: $1.1)) }
-        for (_, epoch) in isReversed ? pair.reversed() : pair {
-          #expect(try put(TestVault.name(of: epoch), epoch, as: vault.member(0), hub) == .stored)
+        let pair = try [
+          (vault.roots[1], vault.rotation(without: [vault.removal(1)])),
+          (vault.roots[2], vault.rotation(root: vault.roots[2], without: [vault.removal(2)])),
+        ].sorted { $0.1.epoch.id < $1.1.epoch.id }
+        for (_, rotation) in isReversed ? pair.reversed() : pair {
+          #expect(try put(.epoch(rotation.epoch), as: vault.member(0), hub) == .stored)
         }
         let keys = try #require(try hub.engine.keys(of: vault.id))
         #expect(keys.root?.key == pair[0].0.publicKey)
@@ -198,9 +204,9 @@ import Testing
         #expect(keys.removed == [vault.member(1).owner, vault.member(2).owner].sorted())
         // The loser makes no root any more, and the winner does.
         for (root, isNext) in [(pair[1].0, false), (pair[0].0, true)] {
-          let next = TestVault.epoch(
-            vault.id, generation: 2, root: vault.roots[3], devices: [vault.devices[0].publicKey], maker: root)
-          try put(TestVault.name(of: next), next, as: vault.member(0), hub)
+          let next = try vault.rotation(
+            after: pair[0].1, root: vault.roots[3], devices: [vault.devices[0]], by: root)
+          try put(.epoch(next.epoch), as: vault.member(0), hub)
           #expect(try (hub.engine.keys(of: vault.id)?.root?.key == vault.roots[3].publicKey) == isNext)
         }
       }
@@ -212,7 +218,7 @@ import Testing
   @Test(arguments: Kind.present)
   func aMemberHasHalfOfTheQuotaAndKeysHaveRoomOfTheirOwn(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let vault = TestVault(deviceCount: 3)
+      let vault = try TestVault(deviceCount: 3)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let half = [UInt8](repeating: 1, count: Self.quota / 2)
       #expect(try put(vault.run(0, 1...1), half, as: vault.member(0), hub) == .stored)
@@ -220,9 +226,9 @@ import Testing
       #expect(try put(vault.run(1, 1...1), half, as: vault.member(1), hub) == .stored)
       #expect(try put(vault.run(2, 1...1), [1], as: vault.member(2), hub) == .full)
       // The epoch that removes a member is larger than all that is left, and it makes room.
-      let epoch = vault.rotation(to: 1, without: [vault.member(0).owner: 0])
-      #expect(try put(TestVault.name(of: epoch), epoch, as: vault.member(2), hub) == .stored)
-      let most = [UInt8](repeating: 1, count: Self.quota / 2 - epoch.count)
+      let epoch = try vault.rotation(without: [vault.removal(0)]).epoch
+      #expect(try put(.epoch(epoch), as: vault.member(2), hub) == .stored)
+      let most = [UInt8](repeating: 1, count: Self.quota / 2 - epoch.bytes.count)
       #expect(try put(vault.run(2, 1...1), most, as: vault.member(2), hub) == .stored)
       #expect(try put(vault.run(2, 2...2), [1], as: vault.member(2), hub) == .full)
     }
@@ -231,29 +237,28 @@ import Testing
   @Test(arguments: Kind.present)
   func aMemberFillsHalfOfTheRoomForKeysAndTheRootHasItsOwn(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let vault = TestVault(deviceCount: 2)
+      let vault = try TestVault(deviceCount: 2)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
-      // An epoch with many devices has a fifth of a megabyte.
-      let many = (0..<1_000).map { _ in TestVault.newKey().publicKey }
-      func fill(_ signer: SigningKey, as member: VaultMember) throws -> Int {
+      // An epoch with many removals has a fifth of a megabyte.
+      let many = (1...4_000).map { number in
+        Removal(
+          replica: ReplicaID(high: 0, low: number), size: UInt64.max >> 11,
+          root: SHA256Hasher.digest(of: []))
+      }
+      func fill(as member: VaultMember) throws -> Int {
         for number in 0..<99 {
-          let bytes = TestVault.epoch(
-            vault.id, generation: number + 1, root: vault.roots[3], devices: [signer.publicKey] + many,
-            maker: signer)
-          if try put(TestVault.name(of: bytes), bytes, as: member, hub) == .full {
-            return number * bytes.count
-          }
+          let epoch = try vault.rotation(devices: vault.devices, without: many, by: TestVault.newKey()).epoch
+          if try put(.epoch(epoch), as: member, hub) == .full { return number * epoch.bytes.count }
         }
         return 0
       }
-      let (room, epochBytes) = (HubLimits.keysRoomBytes, 200_000)
+      let (room, epochBytes) = (HubLimits.keysRoomBytes, 250_000)
       for index in 0...1 {
-        let filled = try fill(vault.devices[index], as: vault.member(index))
+        let filled = try fill(as: vault.member(index))
         #expect((room / 2 - epochBytes...room / 2 + Self.quota).contains(filled))
       }
-      let epoch = vault.rotation(to: 1)
-      #expect(try put(TestVault.name(of: epoch), epoch, as: vault.member(1), hub) == .stored)
-      let filled = try fill(TestVault.newKey(), as: vault.root(1))
+      #expect(try put(.epoch(vault.rotation().epoch), as: vault.member(1), hub) == .stored)
+      let filled = try fill(as: vault.root(1))
       #expect((room - 2 * epochBytes...room + 2 * epochBytes).contains(filled))
     }
   }
@@ -263,7 +268,7 @@ import Testing
   @Test(arguments: Kind.present)
   func aVaultThatTheOperatorRemovedIsCreatedAgain(kind: Kind) throws {
     try withHub(kind) { hub throws in
-      let (vault, other) = (TestVault(deviceCount: 1), TestVault(deviceCount: 1))
+      let (vault, other) = try (TestVault(deviceCount: 1), TestVault(deviceCount: 1))
       let word = "word \(vault.id)"
       #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: word) == .created)
       #expect(try hub.engine.createVault(other.id, keys: other.keys, invitation: word) == .invitationUsed)
@@ -282,7 +287,7 @@ import Testing
 
   @Test func keysAreThereAfterARestart() throws {
     let files = MemoryFileSystem()
-    let vault = TestVault(deviceCount: 3)
+    let vault = try TestVault(deviceCount: 3)
     func withEngine(_ body: (HubService) throws -> Void) throws {
       let engine = try DirectoryEngine(at: "/hub", files: files)
       let result = Result { try body(HubService(engine: engine, invitations: nil)) }
@@ -294,9 +299,10 @@ import Testing
     try withEngine { hub throws in
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       for commits in [1...3, 4...9] { try put(vault.run(1, commits), as: vault.member(1), hub) }
-      for generation in 1...2 {
-        let epoch = vault.rotation(to: generation, without: [vault.member(1).owner: 3])
-        try put(TestVault.name(of: epoch), epoch, as: vault.member(0), hub)
+      var rotation = vault.first
+      for _ in 1...2 {
+        rotation = try vault.rotation(after: rotation, without: [vault.removal(1, after: 3)])
+        try put(.epoch(rotation.epoch), as: vault.member(0), hub)
       }
       keys = try hub.engine.keys(of: vault.id)
       there = try names(vault.member(0), hub)
@@ -311,19 +317,22 @@ import Testing
   }
 
   @Test func aVaultBeginsOnlyWithItsChainOfRoots() throws {
-    let (vault, other) = (TestVault(deviceCount: 2), TestVault(deviceCount: 2))
-    let epochs = [
-      vault.first, vault.rotation(to: 1, without: [vault.member(1).owner: 0]),
-      vault.rotation(to: 2, without: [vault.member(1).owner: 0]),
-    ]
+    let (vault, other) = try (TestVault(deviceCount: 2), TestVault(deviceCount: 2))
+    let removals = [vault.removal(1)]
+    let next = try vault.rotation(without: removals)
+    let last = try vault.rotation(after: next, without: removals)
+    let epochs = [vault.first, next, last].map { KeyObject.epoch($0.epoch) }
     let device = vault.devices[0].publicKey
     let (third, fourth) = (TestVault.newKey(), TestVault.newKey())
+    func admission(
+      of key: SigningKey, by signer: SigningKey, to epoch: TestVault.Epoch
+    ) throws -> KeyObject { .admission(try vault.admission(of: key, by: signer, to: epoch)) }
     let admissions = [
-      vault.admission(of: third.publicKey, by: vault.devices[0], to: epochs[2]),
-      vault.admission(of: fourth.publicKey, by: third, to: epochs[2]),
+      try admission(of: third, by: vault.devices[0], to: last),
+      try admission(of: fourth, by: third, to: last),
     ]
-    func keys(_ objects: [[UInt8]], of id: VaultID? = nil) -> AdmittedKeys? {
-      AdmittedKeys(of: id ?? vault.id, objects: TestVault.objects(objects, of: id ?? vault.id))
+    func keys(_ objects: [KeyObject], of id: VaultID? = nil) -> AdmittedKeys? {
+      AdmittedKeys(of: id ?? vault.id, objects: objects)
     }
     // In whatever order they come.
     for objects in [epochs + admissions, (epochs + admissions).reversed()] {
@@ -334,53 +343,47 @@ import Testing
     }
     #expect(keys([]) == nil && keys(Array(epochs.dropFirst())) == nil && keys(epochs, of: other.id) == nil)
     #expect(keys([epochs[0], epochs[2]])?.root?.generation == 0)
-    #expect(keys([epochs[0], other.rotation(to: 1)]) == keys([epochs[0]]))
-    // Its own root beside the vault's id.
-    let forged = TestVault.epoch(
-      vault.id, generation: 0, root: other.roots[0], devices: [device], maker: other.roots[0])
-    #expect(keys([forged]) == nil)
+    #expect(keys([epochs[0], .epoch(try other.rotation().epoch)]) == keys([epochs[0]]))
     // Whoever was removed admits nobody, and is not admitted; nor does a stranger, or an admission to an older epoch.
     for admission in [
-      vault.admission(of: third.publicKey, by: vault.devices[1], to: epochs[2]),
-      vault.admission(of: vault.devices[1].publicKey, by: vault.devices[0], to: epochs[2]),
-      vault.admission(of: third.publicKey, by: fourth, to: epochs[2]),
-      vault.admission(of: third.publicKey, by: vault.devices[0], to: epochs[1]),
-      other.admission(of: third.publicKey, by: vault.devices[0], to: epochs[2]),
+      try admission(of: third, by: vault.devices[1], to: last),
+      try admission(of: vault.devices[1], by: vault.devices[0], to: last),
+      try admission(of: third, by: fourth, to: last),
+      try admission(of: third, by: vault.devices[0], to: next),
+      try admission(of: third, by: vault.devices[0], to: other.rotation()),
     ] {
       #expect(keys(epochs + [admission])?.devices == [device])
     }
     // Of two next roots the epoch with the smaller id holds, and the removals of both do.
-    let second = vault.rotation(to: 1, root: vault.roots[3], without: [vault.member(0).owner: 0])
-    let both = try #require(keys([epochs[0], epochs[1], second]))
-    let isSecond = SignedEpoch.id(of: second).lexicographicallyPrecedes(SignedEpoch.id(of: epochs[1]))
+    let second = try vault.rotation(root: vault.roots[3], without: [vault.removal(0)])
+    let both = try #require(keys([epochs[0], epochs[1], .epoch(second.epoch)]))
+    let isSecond = second.epoch.id < next.epoch.id
     #expect(both.root?.key == vault.roots[isSecond ? 3 : 1].publicKey && both.devices.isEmpty)
   }
 
-  @Test func anEpochIsReadOnlyAsItWasSigned() throws {
-    let vault = TestVault(deviceCount: 2)
-    let epoch = vault.rotation(to: 1, without: [vault.member(1).owner: 7])
-    let read = try SignedEpoch(epoch)
-    #expect(read.removals == [vault.member(1).owner: 7] && read.devices == [vault.devices[0].publicKey])
-    #expect(read.root == vault.roots[1].publicKey && read.maker == vault.roots[0].publicKey)
-    for place in epoch.indices {
-      var changed = epoch
-      changed[place] ^= 0x10
-      #expect(throws: MalformedError.self, "at \(place)") { try SignedEpoch(changed) }
-      #expect(throws: MalformedError.self, "up to \(place)") { try SignedEpoch(Array(epoch[..<place])) }
-    }
-    #expect(throws: MalformedError.self) { try SignedEpoch(epoch + [0]) }
-    // A device removes nobody, and a root follows another one.
-    let devices = vault.devices.map(\.publicKey)
-    for wrong in [
-      TestVault.epoch(
-        vault.id, generation: 1, root: vault.roots[1], devices: [devices[0]],
-        removals: [vault.member(1).owner: 1],
-        maker: vault.devices[0]),
-      TestVault.epoch(vault.id, generation: 1, root: vault.roots[1], devices: devices, maker: vault.roots[1]),
-      TestVault.epoch(
-        vault.id, generation: 0, root: vault.roots[0], devices: devices, maker: vault.devices[0]),
-    ] {
-      #expect(throws: MalformedError.self) { try SignedEpoch(wrong) }
+  @Test func anObjectIsTakenOnlyAsItWasSigned() throws {
+    try withHub(.directory) { hub throws in
+      let vault = try TestVault(deviceCount: 2)
+      _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
+      let rotation = try vault.rotation(without: [vault.removal(1, after: 7)])
+      let admission = try vault.admission(of: TestVault.newKey(), by: vault.devices[0])
+      for object in [KeyObject.epoch(rotation.epoch), .admission(admission)] {
+        func isRefused(_ bytes: [UInt8]) -> Bool {
+          [object.name, EpochID(of: bytes).objectName].allSatisfy { name in
+            refusal { try put(name, bytes, as: vault.member(0), hub) } == 403
+          }
+        }
+        for place in object.bytes.indices {
+          var changed = object.bytes
+          changed[place] ^= 0x10
+          #expect(isRefused(changed), "at \(place)")
+          #expect(isRefused(Array(object.bytes[..<place])), "up to \(place)")
+        }
+        #expect(isRefused(object.bytes + [0]))
+      }
+      let others = try KeyObject.epoch(TestVault(deviceCount: 1).first.epoch)
+      #expect(refusal { try put(others, as: vault.member(0), hub) } == 403)
+      #expect(try hub.engine.keys(of: vault.id) == vault.keys)
     }
   }
 }

@@ -37,7 +37,7 @@ package struct KeyEpoch: Hashable, Sendable {
   /// Reads and verifies an object.
   ///
   /// - Throws: `EncryptionError`.
-  package init(_ bytes: [UInt8]) throws(EncryptionError) {
+  package init(_ bytes: [UInt8], verifiesAnnouncements: Bool = true) throws(EncryptionError) {
     guard bytes.count <= Self.bytesMax else {
       throw .malformed("an epoch of \(bytes.count) bytes, the most is \(Self.bytesMax)")
     }
@@ -65,7 +65,7 @@ package struct KeyEpoch: Hashable, Sendable {
     }
     guard maker.verifies(signature, of: KeyLabel.epoch.followed(by: Array(bytes.prefix(signedByteCount))))
     else { throw .wrongSignature("replica \(maker.replica) did not sign the epoch that is in its name") }
-    for member in recipients { try member.checkAnnouncement(in: vault) }
+    if verifiesAnnouncements { for member in recipients { try member.checkAnnouncement(in: vault) } }
   }
 
   private func checkMaker() throws(EncryptionError) {

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 import HeartlogHub
 import HeartlogFormat
 
@@ -8,29 +9,27 @@ struct VaultRoot: Hashable, Sendable {
   /// The root that made the anchor; `nil` in generation 0.
   let previous: PublicKey?
   let generation: UInt64
-  /// The id of the anchor.
-  let anchor: [UInt8]
+  let anchor: EpochID
 
-  static let byteCount = 2 * PublicKey.byteCount + 8 + SignedEpoch.idBytes
+  static let byteCount = 2 * PublicKey.byteCount + 8 + EpochID.byteCount
 
-  init(key: PublicKey, previous: PublicKey?, generation: UInt64, anchor: [UInt8]) {
+  init(key: PublicKey, previous: PublicKey?, generation: UInt64, anchor: EpochID) {
     (self.key, self.previous, self.generation, self.anchor) = (key, previous, generation, anchor)
   }
 
   /// What engines keep.
   var bytes: [UInt8] {
     key.bytes + (previous?.bytes ?? [UInt8](repeating: 0, count: PublicKey.byteCount))
-      + withUnsafeBytes(of: generation.bigEndian) { Array($0) } + anchor
+      + withUnsafeBytes(of: generation.bigEndian) { Array($0) } + anchor.bytes
   }
 
   init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, let key = PublicKey(bytes: bytes[..<32]),
-      let previous = PublicKey(bytes: bytes[32..<64])
+      let previous = PublicKey(bytes: bytes[32..<64]), let anchor = EpochID(bytes: bytes[72...])
     else { return nil }
     let generation = bytes[64..<72].reduce(0) { $0 << 8 | UInt64($1) }
     self.init(
-      key: key, previous: generation == 0 ? nil : previous, generation: generation,
-      anchor: Array(bytes[72...]))
+      key: key, previous: generation == 0 ? nil : previous, generation: generation, anchor: anchor)
   }
 }
 
@@ -43,14 +42,32 @@ struct AdmittedKeys: Hashable, Sendable {
   /// Replicas that an epoch has removed, in order.
   let removed: [ReplicaID]
 
-  static let removedMax = 4_096
-
   init(_ keys: some Sequence<PublicKey>, root: VaultRoot? = nil, removed: some Sequence<ReplicaID> = []) {
     self.keys = Set(keys).union(root.map { [$0.key] } ?? []).sorted {
       $0.bytes.lexicographicallyPrecedes($1.bytes)
     }
     self.root = root
     self.removed = Set(removed).sorted()
+  }
+
+  /// The keys of an encrypted vault with these objects.
+  ///
+  /// - Returns: `nil` if no epoch among them is of the root that the vault's id is derived from, or if there are too many keys.
+  init?(of vault: VaultID, objects: [KeyObject]) {
+    var (epochs, admissions): ([KeyEpoch], [Admission]) = ([], [])
+    for object in objects {
+      switch object {
+      case .epoch(let epoch): epochs.append(epoch)
+      case .admission(let admission): admissions.append(admission)
+      }
+    }
+    let state = KeyState(of: vault, epochs: epochs, admissions: admissions)
+    guard let anchor = state.anchors.last else { return nil }
+    let root = VaultRoot(
+      key: anchor.root.publicKey, previous: anchor.generation == 0 ? nil : anchor.maker,
+      generation: anchor.generation, anchor: anchor.id)
+    self.init(state.members.keys, root: root, removed: state.removed.keys)
+    guard keys.count <= HubLimits.keysMax, removed.count <= KeyEpoch.removalsMax else { return nil }
   }
 
   /// The keys of devices.
@@ -78,38 +95,46 @@ struct AdmittedKeys: Hashable, Sendable {
       keys.union(added.filter { !removed.contains($0.replica) }), root: root, removed: removed)
   }
 
+  /// What an object under `keys/` changes; `nil` for nothing.
+  func following(_ object: KeyObject) -> KeyChange? {
+    switch object {
+    case .epoch(let epoch): following(epoch)
+    case .admission(let admission): following(admission)
+    }
+  }
+
   /// What an admission changes; `nil` if it was not signed by one of these keys.
-  func following(_ admission: SignedAdmission) -> KeyChange? {
-    let after = adding([admission.key], to: Set(keys))
-    guard root != nil, keys.contains(admission.signer), after != self,
+  private func following(_ admission: Admission) -> KeyChange? {
+    let after = adding([admission.member.publicKey], to: Set(keys))
+    guard root != nil, keys.contains(admission.admitter), after != self,
       after.keys.count <= HubLimits.keysMax
     else { return nil }
     return KeyChange(from: self, to: after)
   }
 
   /// What an epoch changes that the root made, or the one before it; `nil` for any other epoch.
-  func following(_ epoch: SignedEpoch) -> KeyChange? {
-    guard let root else { return nil }
+  private func following(_ epoch: KeyEpoch) -> KeyChange? {
+    guard let root, epoch.isOfRoot else { return nil }
     let next: VaultRoot
     if epoch.maker == root.key, epoch.generation == root.generation + 1 {
       next = VaultRoot(
-        key: epoch.root, previous: root.key, generation: epoch.generation, anchor: epoch.id)
+        key: epoch.root.publicKey, previous: root.key, generation: epoch.generation, anchor: epoch.id)
     } else if epoch.maker == root.previous, epoch.generation == root.generation, epoch.id != root.anchor {
       // Of two that were made at once, the one with the smaller id holds. The removals of both do.
       next =
-        epoch.id.lexicographicallyPrecedes(root.anchor)
-        ? VaultRoot(key: epoch.root, previous: root.previous, generation: root.generation, anchor: epoch.id)
+        epoch.id < root.anchor
+        ? VaultRoot(
+          key: epoch.root.publicKey, previous: root.previous, generation: root.generation, anchor: epoch.id)
         : root
     } else {
       return nil
     }
-    let gone = epoch.removals
+    let gone = Dictionary(uniqueKeysWithValues: epoch.removals.map { ($0.replica, $0.size) })
     let removed = Set(removed).union(gone.keys)
     // With a new root only those stay whom it names: a removed device may have admitted any key.
-    let left = Set(next.anchor == epoch.id ? epoch.devices : keys.filter { $0 != root.key }).filter {
-      !removed.contains($0.replica)
-    }
-    guard removed.count <= Self.removedMax, left.count < HubLimits.keysMax else { return nil }
+    let left = Set(next.anchor == epoch.id ? epoch.devices.map(\.publicKey) : keys.filter { $0 != root.key })
+      .filter { !removed.contains($0.replica) }
+    guard removed.count <= KeyEpoch.removalsMax, left.count < HubLimits.keysMax else { return nil }
     let after = AdmittedKeys(left, root: next, removed: removed)
     return after == self ? nil : KeyChange(from: self, to: after, gone: gone)
   }

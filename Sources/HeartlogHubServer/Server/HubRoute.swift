@@ -40,7 +40,7 @@ enum HubRoute: Hashable, Sendable {
     case .put: HubLimits.objectBytesMax
     case .challenge, .openSession: HubLimits.jsonBytesMax
     case .createVault(let vault):
-      vault.hasRoot ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
+      vault.isEncrypted ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
     case .changeKeys: HubLimits.keysBytesMax
     default: 0
     }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 import HeartlogHub
 import HeartlogFormat
 
@@ -142,10 +143,13 @@ struct HubService: Sendable {
       guard let invitation, invitations.contains(invitation) else { throw refusal }
     }
     var keys = AdmittedKeys([proof.key])
-    let objects = vault.hasRoot ? try object.objects("objects") : []
-    if vault.hasRoot {
-      let founding = AdmittedKeys(of: vault, objects: objects.compactMap { try? VaultObject($0, of: vault) })
-      guard let founding, founding.keys.contains(proof.key) else { throw refusal }
+    var objects: [KeyObject] = []
+    if vault.isEncrypted {
+      objects = try object.objects("objects").compactMap { try? KeyObject($0, verifiesAnnouncements: false) }
+        .filter { $0.vault == vault }
+      guard let founding = AdmittedKeys(of: vault, objects: objects), founding.keys.contains(proof.key) else {
+        throw refusal
+      }
       keys = founding
     }
     let isCreated = try refusals { () throws(HeartlogError) in
@@ -181,10 +185,9 @@ struct HubService: Sendable {
   // MARK: Objects of encrypted vaults
 
   /// Stores the objects that a vault is created with. A client puts again what is missing.
-  private func store(_ objects: [[UInt8]], as root: VaultMember) throws(HubRefusal) {
-    for bytes in objects {
-      guard let object = try? VaultObject(bytes, of: root.vault) else { continue }
-      try refusals { () throws(HeartlogError) in _ = try engine.put(object.name, bytes, as: root) }
+  private func store(_ objects: [KeyObject], as root: VaultMember) throws(HubRefusal) {
+    for object in objects {
+      try refusals { () throws(HeartlogError) in _ = try engine.put(object.name, object.bytes, as: root) }
     }
   }
 
@@ -192,7 +195,7 @@ struct HubService: Sendable {
   ///
   /// - Returns: Who puts it.
   func putting(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HubRefusal) -> VaultMember {
-    guard member.vault.hasRoot else { return member }
+    guard member.vault.isEncrypted else { return member }
     guard name.hasPrefix("keys/") else {
       if name.hasPrefix("\(member.owner)/") { return member }
       // A device that joins with the code has no session of its own yet.
@@ -202,27 +205,22 @@ struct HubService: Sendable {
       }
       return member
     }
-    guard let object = try? VaultObject(bytes, of: member.vault), object.name == name else {
+    guard let object = try? KeyObject(bytes, verifiesAnnouncements: false), object.vault == member.vault,
+      object.name == name
+    else {
       throw HubRefusal(403, "This is no epoch and no admission of this vault under its name")
     }
-    let keys: AdmittedKeys
-    let maker: PublicKey
-    switch object {
-    case .epoch(let epoch):
-      keys = try changeKeys(as: member) { .success($0.following(epoch)) }
-      maker = epoch.maker
-    case .admission(let admission):
-      keys = try changeKeys(as: member) { .success($0.following(admission)) }
-      maker = admission.signer
-    }
+    let keys = try changeKeys(as: member) { .success($0.following(object)) }
     // What the root made is the root's, whoever carries it.
-    guard let root = keys.root, maker == root.key || maker == root.previous else { return member }
+    guard let root = keys.root, object.signer == root.key || object.signer == root.previous else {
+      return member
+    }
     return VaultMember(vault: member.vault, key: root.key)
   }
 
   /// Checks whether a member may delete an object.
   func checkDeleting(_ name: String, as member: VaultMember) throws(HubRefusal) {
-    guard member.vault.hasRoot else { return }
+    guard member.vault.isEncrypted else { return }
     let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
     guard let keys else { throw HubRefusal.sessionOver }
     guard keys.allowsDeleting(name, as: member) else {

@@ -12,35 +12,6 @@ struct Keyring {
     case isOut(String)
   }
 
-  /// An object of the folder `keys` at a place.
-  enum Object {
-    case epoch(KeyEpoch)
-    case admission(Admission)
-
-    init(_ bytes: [UInt8]) throws(EncryptionError) {
-      self =
-        bytes.starts(with: Admission.magic)
-        ? .admission(try Admission(bytes)) : .epoch(try KeyEpoch(bytes))
-    }
-
-    var name: String {
-      switch self {
-      case .epoch(let epoch): epoch.id.objectName
-      case .admission(let admission): admission.objectName
-      }
-    }
-
-    /// What two devices know it by: the first 16 bytes of SHA-256 of it.
-    var id: EpochID { EpochID(of: bytes) }
-
-    var bytes: [UInt8] {
-      switch self {
-      case .epoch(let epoch): epoch.bytes
-      case .admission(let admission): admission.bytes
-      }
-    }
-  }
-
   private let store: any VaultKeyStore
   private let key: any DeviceKey
   private let agreementKey: AgreementKey
@@ -82,7 +53,7 @@ struct Keyring {
     for folder in [Self.epochsFolder, Self.admissionsFolder] {
       for name in try store.keyFileNames(in: folder) {
         guard let bytes = try store.keyFile("\(folder)/\(name)") else { continue }
-        guard let object = try? Object(bytes), Self.fileName(of: object) == "\(folder)/\(name)" else {
+        guard let object = try? KeyObject(bytes), Self.fileName(of: object) == "\(folder)/\(name)" else {
           throw HeartlogError(
             .corrupt,
             "the file keys/\(folder)/\(name) of this store is damaged: remove it, and the next sync brings it again"
@@ -94,7 +65,7 @@ struct Keyring {
     recompute()
   }
 
-  private static func fileName(of object: Object) -> String {
+  private static func fileName(of object: KeyObject) -> String {
     switch object {
     case .epoch(let epoch): "\(epochsFolder)/\(epoch.id)"
     case .admission(let admission): "\(admissionsFolder)/\(admission.epoch)-\(admission.member.replica)"
@@ -181,7 +152,7 @@ struct Keyring {
   // MARK: - Objects
 
   /// All that the vault has.
-  var objects: [Object] {
+  var objects: [KeyObject] {
     epochs.values.filter { state.trusted[$0.id] != nil }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
       .map { .epoch($0) }
       + admissions.values.filter(counts).sorted { $0.objectName < $1.objectName }.map { .admission($0) }
@@ -192,7 +163,7 @@ struct Keyring {
     admission.vault == vault && state.counts(admission)
   }
 
-  private mutating func add(_ object: Object) {
+  private mutating func add(_ object: KeyObject) {
     switch object {
     case .epoch(let epoch): epochs[epoch.id] = epoch
     case .admission(let admission): admissions[admission.objectName] = admission
@@ -206,8 +177,8 @@ struct Keyring {
   ///   - listed: the names of all objects that the carrier has.
   /// - Returns: Those that were new, for `keep`.
   mutating func take(
-    _ found: [Object], of other: VaultID? = nil, listed: Set<String>? = nil
-  ) -> [Object] {
+    _ found: [KeyObject], of other: VaultID? = nil, listed: Set<String>? = nil
+  ) -> [KeyObject] {
     let known = state.members
     let (former, generation) = (vault, state.anchors.count)
     let new = found.filter { !has($0.name) }
@@ -250,7 +221,7 @@ struct Keyring {
   }
 
   /// Whether this very object is kept.
-  func isSame(_ object: Object) -> Bool {
+  func isSame(_ object: KeyObject) -> Bool {
     switch object {
     case .epoch(let epoch): epochs[epoch.id] != nil
     case .admission(let admission): admissions[admission.objectName] == admission
@@ -265,7 +236,7 @@ struct Keyring {
   }
 
   /// Forgets objects that count for nothing: whoever can put objects at a place can put any number.
-  private mutating func drop(_ new: [Object]) -> [Object] {
+  private mutating func drop(_ new: [KeyObject]) -> [KeyObject] {
     new.filter { object in
       switch object {
       case .epoch(let epoch):
@@ -299,7 +270,7 @@ struct Keyring {
   }
 
   /// Keeps objects in the store, and whom the vault removed.
-  func keep(_ new: [Object]) throws(HeartlogError) {
+  func keep(_ new: [KeyObject]) throws(HeartlogError) {
     for object in new { try store.replaceKeyFile(Self.fileName(of: object), with: object.bytes) }
     guard vault == store.vault?.id else { return }
     try store.revoke(revoked)

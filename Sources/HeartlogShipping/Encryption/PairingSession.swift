@@ -165,7 +165,7 @@ package struct PairingSession: Sendable {
   private func give(_ ring: Keyring, to theirs: PairingGreeting) throws(HeartlogError) -> Int {
     guard let current = ring.current else { throw HeartlogError(.noKey, "this device is no member any more") }
     let known = Set(theirs.epochs)
-    var sent: [Keyring.Object] = []
+    var sent: [KeyObject] = []
     var byteCount = 0
     for object in ring.objects.filter({ !known.contains($0.id) }).reversed().prefix(Self.epochsMax) {
       byteCount += object.bytes.count
@@ -197,8 +197,8 @@ package struct PairingSession: Sendable {
     return new.count
   }
 
-  private func receive() throws(HeartlogError) -> [Keyring.Object] {
-    var found: [Keyring.Object] = []
+  private func receive() throws(HeartlogError) -> [KeyObject] {
+    var found: [KeyObject] = []
     var byteCount = 0
     while true {
       switch try read(.epoch, .head) {
@@ -207,7 +207,7 @@ package struct PairingSession: Sendable {
         guard found.count < Self.epochsMax, byteCount <= Self.epochBytesMax else {
           throw .peer("more key epochs than a pairing may have")
         }
-        do throws(EncryptionError) { found.append(try Keyring.Object(bytes)) } catch {
+        do throws(EncryptionError) { found.append(try KeyObject(bytes)) } catch {
           throw .peer("a key epoch that is not sound: \(error.description)")
         }
       case .head: return found

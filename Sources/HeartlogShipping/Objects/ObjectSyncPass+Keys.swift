@@ -96,7 +96,7 @@ extension ObjectSyncPass {
         guard error.code == .exists else { throw error }
         // Another member has admitted the same device meanwhile, unless what is there counts for nothing.
         guard case .bytes(let bytes) = try objects.get(object.name, bytesMax: KeyEpoch.bytesMax),
-          case .admission(let other)? = try? Keyring.Object(bytes), ring.counts(other)
+          case .admission(let other)? = try? KeyObject(bytes), ring.counts(other)
         else {
           try delete(object.name)
           try put(object.name, object.bytes)
@@ -111,14 +111,14 @@ extension ObjectSyncPass {
   /// The objects of the place that this device does not keep yet. Compares the others with what is kept, to find those that are damaged.
   private mutating func found(
     _ listing: FolderListing, in ring: Keyring
-  ) throws(HeartlogError) -> [Keyring.Object] {
-    var found: [Keyring.Object] = []
+  ) throws(HeartlogError) -> [KeyObject] {
+    var found: [KeyObject] = []
     for name in listing.keys where !ring.has(name) || !memory.checked.contains(name) {
       try options.checkTime()
       switch try objects.get(name, bytesMax: KeyEpoch.bytesMax) {
       case .bytes(let bytes):
         report.received.bytes += UInt64(bytes.count)
-        if let object = try? Keyring.Object(bytes), object.name == name {
+        if let object = try? KeyObject(bytes), object.name == name {
           found.append(object)
           if ring.isSame(object) { memory.checked.insert(name) }
         } else {

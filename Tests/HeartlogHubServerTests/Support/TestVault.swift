@@ -1,53 +1,61 @@
 import Heartlog
 import HeartlogFormat
+import HeartlogFormat
 
 @testable import HeartlogHubServer
 
-/// An encrypted vault as a hub sees it: keys, and the objects that they sign. What only devices read in them is zeros.
+/// An encrypted vault as a hub sees it: keys, and the objects that they sign.
 struct TestVault {
+  typealias Epoch = (epoch: KeyEpoch, key: EpochKey)
+
   let roots: [SigningKey]
   let devices: [SigningKey]
   let id: VaultID
   /// The epoch that the first root made.
-  let first: [UInt8]
+  let first: Epoch
 
-  init(deviceCount: Int) {
+  init(deviceCount: Int) throws {
     roots = (0..<4).map { _ in Self.newKey() }
     devices = (0..<deviceCount).map { _ in Self.newKey() }
-    id = VaultID.begun(by: roots[0].publicKey)!
-    first = Self.epoch(
-      id, generation: 0, root: roots[0], devices: devices.map(\.publicKey), maker: roots[0])
+    id = VaultID(root: roots[0].publicKey)
+    first = try Self.epoch(id, root: roots[0], devices: devices, without: [], by: roots[0])
   }
 
   /// The keys when the vault is created by a device of its first epoch.
-  var keys: AdmittedKeys {
-    AdmittedKeys(of: id, objects: Self.objects([first], of: id))!
-  }
+  var keys: AdmittedKeys { AdmittedKeys(of: id, objects: [.epoch(first.epoch)])! }
 
   func member(_ index: Int) -> VaultMember { VaultMember(vault: id, key: devices[index].publicKey) }
 
   func root(_ generation: Int) -> VaultMember { VaultMember(vault: id, key: roots[generation].publicKey) }
 
-  /// The epoch with which a root makes the next one.
+  /// The epoch with which a root makes the next one: the vault's own roots and devices unless said otherwise.
   func rotation(
-    to generation: Int, root: SigningKey? = nil, without removals: [ReplicaID: UInt64] = [:]
-  ) -> [UInt8] {
-    Self.epoch(
-      id, generation: generation, root: root ?? roots[generation],
-      devices: devices.map(\.publicKey).filter { removals[$0.replica] == nil }, removals: removals,
-      maker: roots[generation - 1])
+    after before: Epoch? = nil, root: SigningKey? = nil, devices: [SigningKey]? = nil,
+    without removals: [Removal] = [], by maker: SigningKey? = nil
+  ) throws -> Epoch {
+    let before = before ?? first
+    let generation = Int(before.epoch.generation) + 1
+    return try Self.epoch(
+      id, after: before, root: root ?? roots[generation],
+      devices: devices
+        ?? self.devices.filter { key in
+          !removals.contains { $0.replica == key.publicKey.replica }
+        }, without: removals,
+      by: maker ?? roots[generation - 1])
   }
 
-  /// What is no object of the vault is left out.
-  static func objects(_ objects: [[UInt8]], of vault: VaultID) -> [VaultObject] {
-    objects.compactMap { try? VaultObject($0, of: vault) }
+  /// A removal of a device after a commit.
+  func removal(_ index: Int, after size: UInt64 = 0) -> Removal {
+    Removal(
+      replica: member(index).owner, size: size, root: size > 0 ? SHA256Hasher.digest(of: id.bytes) : nil)
   }
 
   /// An admission to an epoch, the first one unless said otherwise.
-  func admission(of key: PublicKey, by signer: SigningKey, to epoch: [UInt8]? = nil) -> [UInt8] {
-    Self.signed(
-      "LADM", "heartlog admission 1",
-      id.bytes + SignedEpoch.id(of: epoch ?? first) + Self.zeros(32 + 32) + Self.recipient(key), signer)
+  func admission(of key: SigningKey, by signer: SigningKey, to epoch: Epoch? = nil) throws -> Admission {
+    let (epoch, secret) = epoch ?? first
+    var generator = SystemRandomNumberGenerator()
+    return try Admission(
+      of: Self.member(key, of: epoch.vault), to: epoch, key: secret, by: signer, using: &generator)
   }
 
   /// The name of a run file of a device, in its own stream unless said otherwise.
@@ -61,36 +69,21 @@ struct TestVault {
       "\(writer)/\(stream ?? writer)/\(digits(commits.lowerBound))-\(digits(commits.upperBound))-\(root)-\(content).run"
   }
 
-  static func name(of epoch: [UInt8]) -> String { "keys/" + Hexadecimal.text(SignedEpoch.id(of: epoch)) }
-
-  static func epoch(
-    _ vault: VaultID, generation: Int, root: SigningKey, devices: [PublicKey],
-    removals: [ReplicaID: UInt64] = [:], maker: SigningKey
-  ) -> [UInt8] {
-    var bytes = vault.bytes + [UInt8(generation), UInt8(generation + 1)] + zeros(64)
-    bytes += generation == 0 ? [0] : [1] + zeros(16 + 48)
-    bytes += recipient(root.publicKey)
-    bytes +=
-      devices.count < 128
-      ? [UInt8(devices.count)] : [UInt8(devices.count & 127) | 128, UInt8(devices.count >> 7)]
-    for device in devices { bytes += recipient(device) }
-    bytes.append(UInt8(removals.count))
-    for (replica, size) in removals.sorted(by: { $0.key < $1.key }) {
-      bytes += replica.bytes + [UInt8(size)] + (size > 0 ? zeros(32) : [])
-    }
-    return signed("LKEY", "heartlog epoch 1", bytes + zeros(16) + [1], maker)
+  private static func epoch(
+    _ vault: VaultID, after before: Epoch? = nil, root: SigningKey, devices: [SigningKey],
+    without removals: [Removal], by maker: SigningKey
+  ) throws -> Epoch {
+    var generator = SystemRandomNumberGenerator()
+    return try KeyEpoch.make(
+      in: vault, generation: before.map { $0.epoch.generation + 1 } ?? 0,
+      following: before.map { [$0] } ?? [],
+      root: member(root, of: vault), devices: devices.map { try member($0, of: vault) },
+      removals: removals, by: maker, on: (maker.publicKey.replica, 1), using: &generator)
   }
 
-  private static func signed(_ magic: String, _ label: String, _ body: [UInt8], _ key: SigningKey) -> [UInt8]
-  {
-    let bytes = [0x89, 0x48] + Array(magic.utf8) + [0x0D, 0x0A, 1] + body + key.publicKey.bytes
-    // A key in memory always signs.
-    return bytes + ((try? key.signature(of: Array(label.utf8) + [0] + bytes))?.bytes ?? [])
+  private static func member(_ key: SigningKey, of vault: VaultID) throws -> Member {
+    try Member(key, agreementKey: AgreementKey(of: key), vault: vault)
   }
-
-  private static func recipient(_ key: PublicKey) -> [UInt8] { key.bytes + zeros(32 + 64 + 48) }
-
-  private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
 
   static func newKey() -> SigningKey {
     var generator = SystemRandomNumberGenerator()
