@@ -15,8 +15,12 @@ private final class Devices {
 
   init(_ kind: ObjectPlace.Kind = .directory) throws { place = try ObjectPlace(kind) }
 
+  /// Of how many streams a store takes at most.
+  var streamsMax = 4_096
+
   func store(_ name: String, writing count: Int = 0) throws -> FavoritesStore {
     var options = StoreOptions()
+    options.changeStorage = { [streamsMax] in $0.streamsMax = streamsMax }
     options.name = name
     options.snapshots = .manual
     let store = try FavoritesStore.inMemory(options: options)
@@ -470,6 +474,55 @@ struct KeyRotationTests {
     let report = try StoreCarrier(lost).sync(desk, options: SyncOptions())
     #expect(report.skipped == [] && report.forks == [] && report.received.commits == 0)
     #expect(try lost.replica != replica && lost.roots() == desk.roots() && lost.digest == desk.digest)
+  }
+
+  @Test(
+    "streams that a member makes up keep no device out",
+    arguments: [ObjectPlace.Kind.directory, .memory])
+  func madeUpStreams(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let lost = try devices.store("lost", writing: 1)
+    devices.streamsMax = 16
+    let desk = try devices.store("desk", writing: 1)
+    try devices.sync(desk, encrypts: true)
+    try devices.join(lost)
+    try devices.sync(lost)
+    for number in 1...20 as ClosedRange<UInt64> {
+      let device = FakeStreams(number, name: "device \(number)")
+      device.write(1, tag: "of \(number) ")
+      let run = try #require(
+        try device.streamRun(of: device.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
+      guard case .appended = try lost.receive(run) else {
+        Issue.record("a made-up stream")
+        continue
+      }
+    }
+    try devices.settle([lost, desk])
+    let report = try devices.sync(desk)
+    #expect(report.skipped.count == 9 && report.skipped.allSatisfy { $0.cause == .full })
+    #expect(
+      report.skipped.first?.reason
+        == "the store has 11 streams of devices that are no members of the vault, and takes at most 11")
+    // Two new devices, which meet the made-up streams first, and a device whose store they filled.
+    let (phone, tablet) = (try devices.store("phone", writing: 1), try devices.store("tablet", writing: 1))
+    for store in [phone, tablet] {
+      try devices.join(store)
+      try devices.sync(store)
+    }
+    try devices.sync(desk)
+    try devices.sync(phone)
+    for store in [desk, phone] {
+      for id in ["desk-0", "lost-0", "phone-0", "tablet-0"] { #expect(try devices.has(id, store), "\(id)") }
+    }
+    // What was removed stays part of the history, also for a device that comes later.
+    try devices.newCode(desk, without: lost)
+    try devices.sync(desk)
+    let laptop = try devices.store("laptop", writing: 1)
+    try devices.join(laptop)
+    try devices.sync(laptop)
+    #expect(try devices.has("lost-0", laptop))
+    try devices.sync(desk)
+    #expect(try devices.has("laptop-0", desk))
   }
 
   @Test("a device without the code removes nobody and makes no code")

@@ -50,6 +50,36 @@ struct ManyStreamsTests {
     #expect(try store.verify().allSatisfy { $0.finding == nil })
   }
 
+  @Test(
+    "streams of members have a quarter of the room, which no others take, and those of the removed need none")
+  func members() throws {
+    let store = try Self.store()
+    var options = TestStore.options()
+    options.streamsMax = 40
+    let open = try store.open(options)
+    func take(_ numbers: ClosedRange<Int>) throws {
+      for number in numbers { #expect(try open.log.receive(run(of: number)).isAppended, "\(number)") }
+    }
+    func replicas(_ numbers: ClosedRange<Int>) throws -> Set<ReplicaID> {
+      Set(try numbers.map { try run(of: $0).replica })
+    }
+    open.log.vouch(for: try replicas(1...20), removed: [])
+    try take(1...10)
+    #expect(
+      try open.log.receive(run(of: 11))
+        == .full("the store has 10 streams of devices that are members of the vault, and takes at most 10"))
+    // Those whom somebody admitted who was removed are others from then on.
+    open.log.vouch(for: try replicas(11...20), removed: try replicas(51...60))
+    try take(11...14)
+    try take(21...39)
+    #expect(
+      try open.log.receive(run(of: 40))
+        == .full("the store has 29 streams of devices that are no members of the vault, and takes at most 29")
+    )
+    try take(15...20)
+    try take(51...60)
+  }
+
   @Test("a stream names no more others than it may, and goes on to name those that it did")
   func heads() throws {
     let store = try Self.store()

@@ -42,6 +42,11 @@ extension FavoritesStore {
     _ = try log.setAside(replica, after: size)
   }
 
+  /// Keeps room for the streams of members, and of those that were, until the store is closed.
+  package func vouch(for members: Set<ReplicaID>, removed: Set<ReplicaID>) {
+    log.vouch(for: members, removed: removed)
+  }
+
   /// Why a run of a revoked replica is not received; nil if it counts.
   func refusal(of run: StreamRun) throws(HeartlogError) -> String? {
     guard let size = try revokedReplicas()[run.replica], run.lastCommit.rawValue > size else { return nil }

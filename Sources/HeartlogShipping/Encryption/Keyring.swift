@@ -231,6 +231,7 @@ struct Keyring {
   private mutating func recompute() {
     guard let vault else { return }
     state = KeyState(of: vault, epochs: epochs.values, admissions: admissions.values)
+    store.vouch(for: Set(state.members.values.map(\.replica)), removed: Set(state.removed.keys))
     keys = [:]
     unlock()
   }

@@ -28,6 +28,9 @@ package protocol VaultKeyStore: Sendable {
   /// Makes the commits of a stream behind one of them a stream of its own. If it is this device's, it goes on as another replica.
   func setAside(_ replica: ReplicaID, after size: UInt64) throws(HeartlogError)
 
+  /// Keeps room for the streams of members, and of those that were: nobody who makes up others keeps them out.
+  func vouch(for members: Set<ReplicaID>, removed: Set<ReplicaID>)
+
   /// Makes the store a member of a vault.
   func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
 }

@@ -28,6 +28,10 @@ final class StreamSet {
   var ends: [ReplicaID: Finding] = [:]
   /// What snapshots record about the log, including snapshots from which it could not be opened.
   var snapshots: [SnapshotClaim]
+  /// The devices that the keys of an encrypted vault name. None if the vault is not encrypted, or as long as nobody has read its keys.
+  var members: Set<ReplicaID> = []
+  /// Those that were members. Only the vault's root can name more of them.
+  var removed: Set<ReplicaID> = []
   let erased: ErasedEvents
   let checkpoints: Checkpoints
   /// Stamps the next commit of the own stream.

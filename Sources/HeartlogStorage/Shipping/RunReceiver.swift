@@ -101,13 +101,23 @@ final class RunReceiver {
   }
 
   /// Returns why a run cannot begin a stream; nil if it can, or continues one. A peer can make up any number of devices, and the own
-  /// stream could not name more of them. What has been taken before, as a part of another stream or into a backup, is taken again.
+  /// stream could not name more of them. So a quarter of the room is kept for members of an encrypted vault. What has been taken before, as
+  /// a part of another stream or into a backup, is taken again.
   private func reasonForNoMoreStreams(than run: StreamRun, _ admission: Admission) -> String? {
-    guard admission != .ownLog, run.replica != streamSet.identity.replica,
-      streamSet.readers[run.replica] == nil,
-      streamSet.otherCount >= options.streamsMax - 1
+    let (own, members, removed) = (streamSet.identity.replica, streamSet.members, streamSet.removed)
+    let isMember = members.contains(run.replica)
+    let kept = members.isEmpty ? 0 : options.streamsMax / 4
+    let most = isMember ? kept : options.streamsMax - 1 - kept
+    guard admission != .ownLog, run.replica != own, !removed.contains(run.replica),
+      streamSet.readers[run.replica] == nil, streamSet.otherCount >= most
     else { return nil }
-    return "the store has \(streamSet.otherCount + 1) streams, and takes at most \(options.streamsMax)"
+    let count = streamSet.readers.keys.count {
+      $0 != own && !removed.contains($0) && members.contains($0) == isMember
+    }
+    guard count >= most else { return nil }
+    return members.isEmpty
+      ? "the store has \(count + 1) streams, and takes at most \(options.streamsMax)"
+      : "the store has \(count) streams of devices that are \(isMember ? "" : "no ")members of the vault, and takes at most \(most)"
   }
 
   /// Returns why a run does not count as written by its stream's owner; nil if it does, or if the owner is not known to have a key.

@@ -73,4 +73,9 @@ extension CommitLog {
   }
 
   private static let revokedName = "revoked"
+
+  /// Keeps room for the streams of members, and of those that were, until the log is closed.
+  package func vouch(for members: Set<ReplicaID>, removed: Set<ReplicaID>) {
+    withStreams { (streamSet.members, streamSet.removed) = (members, removed) }
+  }
 }
