@@ -97,7 +97,7 @@ let package = Package(
       name: "HeartlogHubServer",
       dependencies: [
         "CMicrohttpd", "CPostgreSQL", linux("CXXHash"), "CHeartlogPlatform", "HeartlogFiles",
-        "HeartlogFormat", "HeartlogFormat", "Heartlog",
+        "HeartlogFormat", "Heartlog",
         "HeartlogShipping", "HeartlogHub",
       ],
       swiftSettings: settings),

@@ -2,7 +2,6 @@ import Heartlog
 import HeartlogFormat
 import HeartlogFiles
 import HeartlogHub
-import HeartlogFormat
 import Testing
 
 @testable import HeartlogHubServer

@@ -1,6 +1,7 @@
 /// A key epoch: a key, and who had it from the beginning. Source: docs/encryption.md, "Key epochs".
 ///
-/// A value of this type keeps every rule for an epoch that can be checked on its object alone, all signatures included.
+/// A value of this type keeps every rule for an epoch that can be checked on its object alone, all signatures included, unless it was read
+/// without the announcements.
 package struct KeyEpoch: Hashable, Sendable {
   package let id: EpochID
   /// The object.

@@ -1,6 +1,3 @@
-import HeartlogFormat
-import HeartlogFormat
-
 /// An object of the folder `keys` at a place: an epoch or an admission that keeps every rule which can be checked on it alone.
 package enum KeyObject: Hashable, Sendable {
   case epoch(KeyEpoch)

@@ -1,7 +1,6 @@
 import Heartlog
 import HeartlogFormat
 import HeartlogHub
-import HeartlogFormat
 
 /// The root of an encrypted vault: "Keys at a hub" in docs/hub.md.
 struct VaultRoot: Hashable, Sendable {

@@ -1,7 +1,6 @@
 import Heartlog
 import HeartlogFormat
 import HeartlogHub
-import HeartlogFormat
 
 /// Answers requests, whatever carries them. Keeps nothing: what lasts is behind the engine.
 struct HubService: Sendable {

@@ -48,7 +48,8 @@ extension AppRecordList {
     for phrase in unknown.phrases { contents.remark(line: line, phrase) }
     if !contents.records.isEmpty, !contents.records.contains(where: \.item.isFavorite) {
       contents.remark(
-        line: line, "no record is marked by isFavorite: their values are imported, and none becomes a favorite")
+        line: line,
+        "no record is marked by isFavorite: their values are imported, and none becomes a favorite")
     }
     return contents
   }

@@ -201,7 +201,7 @@ package final class LocalFieldsFile: Sendable {
       return damagedByteCount > 0 ? (path, "\(damagedByteCount) bytes before its last record") : nil
     } catch {
       guard error.code == .corrupt else { throw error }
-      return (path, error.reason)
+      return (path, error.message)
     }
   }
 

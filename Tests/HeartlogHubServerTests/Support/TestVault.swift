@@ -1,6 +1,5 @@
 import Heartlog
 import HeartlogFormat
-import HeartlogFormat
 
 @testable import HeartlogHubServer
 
