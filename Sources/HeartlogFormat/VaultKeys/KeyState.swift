@@ -21,6 +21,7 @@ package struct KeyState: Sendable {
   package private(set) var current: KeyEpoch?
   /// By epoch: the replicas that have its key.
   package private(set) var holders: [EpochID: Set<ReplicaID>] = [:]
+  private var counted: Set<Admission> = []
 
   /// The root.
   package var root: Member? { anchors.last?.root }
@@ -119,6 +120,7 @@ package struct KeyState: Sendable {
           return false
         }
         holders[epoch.id, default: []].insert(admission.member.replica)
+        counted.insert(admission)
         if epoch.generation == anchor.generation, epoch.root == anchor.root { add(admission.member) }
         isChanged = true
         return true
@@ -126,8 +128,11 @@ package struct KeyState: Sendable {
     }
   }
 
-  /// Whether the root or a member signed an admission to an epoch that is trusted.
-  package func counts(_ admission: Admission) -> Bool { counts(admission, under: root) }
+  /// Whether a root or one of its members signed an admission to an epoch that is trusted. One that this state was not computed from counts
+  /// under the last root alone.
+  package func counts(_ admission: Admission) -> Bool {
+    counted.contains(admission) || counts(admission, under: root)
+  }
 
   private func counts(_ admission: Admission, under root: Member?) -> Bool {
     trusted[admission.epoch]?.body.commitment == admission.commitment

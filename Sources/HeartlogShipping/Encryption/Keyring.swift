@@ -357,11 +357,6 @@ struct Keyring {
       try admit(try announcement(in: epoch.vault), to: epoch, by: code.key)
     }
     guard var current else { return }
-    if let code {
-      if code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
-      try Self.keep(nil, in: store)
-      self.code = nil
-    }
     if state.isExposed, state.members.values.map(\.replica).min() == key.publicKey.replica {
       current = try makeEpoch(at: time)
     }
@@ -376,6 +371,12 @@ struct Keyring {
       where state.holders[epoch.id]?.contains(member.replica) != true && !epoch.isMember(member.publicKey) {
         try admit(member, to: epoch, by: key)
       }
+    }
+    // Some of these epochs could be read with the code alone until now.
+    if let code {
+      if code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
+      try Self.keep(nil, in: store)
+      self.code = nil
     }
   }
 
