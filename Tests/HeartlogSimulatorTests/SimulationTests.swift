@@ -14,7 +14,8 @@ struct SimulationTests {
     #expect(once.checks > 0)
   }
 
-  @Test("devices that join, rotate and remove each other at once settle", arguments: [3, 263, 303] as [UInt64])
+  @Test(
+    "devices that join, rotate and remove each other at once settle", arguments: [3, 303, 603] as [UInt64])
   func keys(seed: UInt64) {
     let outcome = Simulation.run(seed: seed, steps: 200, tellsStory: true)
     #expect(outcome.violation == nil, "\(outcome.story.joined(separator: "\n"))")
