@@ -82,8 +82,11 @@ struct BibTeXParser {
   }
 
   private mutating func piece(_ name: String, at start: Int) throws(MalformedError) -> BibTeXEntry? {
+    let nameEnd = offset
     skipSpace()
     guard let open = current, open == UInt8(ascii: "{") || open == UInt8(ascii: "(") else {
+      // What follows may be a comment with an entry.
+      offset = nameEnd
       // An e-mail address in a comment is not an entry.
       guard isAtLineStart(start), name != "comment" else { return nil }
       throw MalformedError("no \"{\" after @\(name)")

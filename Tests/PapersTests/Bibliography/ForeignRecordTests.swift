@@ -90,6 +90,13 @@ struct ForeignRecordTests {
     #expect(contents.remarks.map(\.line) == [3])
   }
 
+  @Test(
+    "an entry in a comment behind an e-mail address is reported", arguments: ["mail@example.org", "@example"])
+  func commentAfterAddress(text: String) throws {
+    let contents = try read("\(text)\n\n%@misc{b, title={B}}\n@misc{a, title={A}}\n")
+    #expect(contents.records.map(\.item.id) == ["a"] && contents.remarks.map(\.line) == [3])
+  }
+
   @Test("bytes that are no bibliography are refused as a whole; comments alone are an empty one")
   func notBibliographies() throws {
     for text in ["mail@example.org", "%PDF-1.4\n@\u{1}\u{2} obj", "a, b\n1, 2"] {
