@@ -125,26 +125,22 @@ extension FavoritesStore {
   ) throws -> (result: R, pending: CommitLog.PendingCommit?, local: LocalChanges) {
     var outcome: Result<R, any Error>?
     var local = LocalChanges()
-    do {
-      let pending = try log.stage(durability ?? options.durability) {
-        let transaction = WriteTransaction(self, over: log.queuedCommits, wallTime: try wallTime(time))
-        defer { transaction.close() }
-        let result = WriteTransaction.$current.withValue(transaction) {
-          Result { try body(transaction) }
-        }
-        outcome = result
-        local = transaction.localChanges
-        guard case .success = result, !transaction.records.isEmpty else { return nil }
-        return CommitDraft(
-          wallTime: transaction.wallTime, origin: origin ?? options.origin, records: transaction.records,
-          recordsAreChecked: true)
+    let pending = try log.stage(durability ?? options.durability) {
+      let transaction = WriteTransaction(self, over: log.queuedCommits, wallTime: try wallTime(time))
+      defer { transaction.close() }
+      let result = WriteTransaction.$current.withValue(transaction) {
+        Result { try body(transaction) }
       }
-      guard let outcome else { preconditionFailure("the log calls the draft once") }
-      local.durability = durability
-      return (try outcome.get(), pending, local)
-    } catch let error as HeartlogError {
-      throw error
+      outcome = result
+      local = transaction.localChanges
+      guard case .success = result, !transaction.records.isEmpty else { return nil }
+      return CommitDraft(
+        wallTime: transaction.wallTime, origin: origin ?? options.origin, records: transaction.records,
+        recordsAreChecked: true)
     }
+    guard let outcome else { preconditionFailure("the log calls the draft once") }
+    local.durability = durability
+    return (try outcome.get(), pending, local)
   }
 
   func finish<R>(

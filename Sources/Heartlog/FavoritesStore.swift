@@ -81,12 +81,8 @@ public final class FavoritesStore: Sendable {
     self.options = options
     self.fileSystem = fileSystem
     snapshots = SnapshotKeeper(at: path, on: fileSystem, options: options)
-    do {
-      (projection, log) = try options.trace.span(.open) { [snapshots] () throws(HeartlogError) in
-        try Self.openLog(at: path, on: fileSystem, options: options, snapshots, progress: progress)
-      }
-    } catch {
-      throw error
+    (projection, log) = try options.trace.span(.open) { [snapshots] () throws(HeartlogError) in
+      try Self.openLog(at: path, on: fileSystem, options: options, snapshots, progress: progress)
     }
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)

@@ -80,7 +80,7 @@ public final class LogReader {
 
   /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
   package func position(of moment: LogMoment) throws(HeartlogError) -> CommitPosition? {
-    try log.position(of: moment.inStorage)
+    try log.position(of: moment)
   }
 
   /// The damage found so far.

@@ -34,25 +34,10 @@ extension FavoritesStore {
     options: StoreOptions = StoreOptions(), progress: LogProgress? = nil, from source: String? = nil,
     filling fill: ((FavoritesStore) throws(HeartlogError) -> [ReplicaID: String])? = nil
   ) throws(HeartlogError) -> RepairReport {
-    // Errors of a source are told as they are.
-    var failure: HeartlogError?
-    do throws(HeartlogError) {
-      return try heartlogErrors {
-        try StoreRepair.run(
-          at: path, on: fileSystem, options: options.storage, name: name, isDryRun: isDryRun,
-          takesContent: fill != nil, progress: progress
-        ) {
-          do throws(HeartlogError) {
-            return try copyStreams(of: path, on: fileSystem, from: source, filling: fill)
-          } catch {
-            failure = error
-            throw error
-          }
-        }
-      }
-    } catch {
-      throw failure ?? error
-    }
+    try StoreRepair.run(
+      at: path, on: fileSystem, options: options.storage, name: name, isDryRun: isDryRun,
+      takesContent: fill != nil, progress: progress
+    ) { try copyStreams(of: path, on: fileSystem, from: source, filling: fill) }
   }
 
   /// Copies what can be read of a store's streams to a store in memory, and completes it there.

@@ -6,24 +6,7 @@ import HeartlogStorage
   import Foundation
 #endif
 
-/// A moment in the history of a store.
-public enum LogMoment: Hashable, Sendable {
-  /// All commits up to this time, in milliseconds since 1970. The time of a commit is the latest wall time of its device so far. Timestamps
-  /// received from other devices do not count.
-  case milliseconds(Milliseconds)
-  /// The commit that contains this event, and all commits before it in the total order.
-  case event(EventID)
-  /// This commit of a device, and all commits before it in the total order.
-  case commit(ReplicaID, CommitNumber)
-
-  var inStorage: ReplayMoment {
-    switch self {
-    case .milliseconds(let milliseconds): .milliseconds(milliseconds)
-    case .event(let id): .event(id)
-    case .commit(let replica, let number): .commit(replica, number)
-    }
-  }
-
+extension LogMoment {
   /// The error if the log does not have the commit that this moment names; nil for a time.
   package var absence: HeartlogError? {
     switch self {
@@ -72,7 +55,7 @@ extension FavoritesStore {
         let outcome = try log.run { state.apply($0) }
         return (state, outcome.findings.damage)
       }
-      guard let bound = try log.bound(of: moment.inStorage) else {
+      guard let bound = try log.bound(of: moment) else {
         if let absence = moment.absence { throw absence }
         return (FavoritesState(), [])
       }

@@ -86,7 +86,7 @@ extension FavoritesStore {
     return try heartlogErrors {
       let log = try LogReplay(at: path, on: fileSystem)
       let moment = LogMoment.commit(replica, number)
-      guard let bound = try log.bound(of: moment.inStorage) else {
+      guard let bound = try log.bound(of: moment) else {
         throw HeartlogError(.notFound, "the log no longer has commit \(number) of \(replica)")
       }
       func read(_ state: inout FavoritesState, _ positions: [StreamPosition]) throws -> LogReplay.Outcome {

@@ -23,9 +23,9 @@ struct LogReplayTests {
     return (commits.sorted { ($0.replica, $0.number) < ($1.replica, $1.number) }, outcome)
   }
 
-  private func moments(of history: History) -> [ReplayMoment] {
+  private func moments(of history: History) -> [LogMoment] {
     let commits = history.commits
-    return commits.enumerated().flatMap { index, commit -> [ReplayMoment] in
+    return commits.enumerated().flatMap { index, commit -> [LogMoment] in
       guard index % 3 == 0 else { return [] }
       let event = commit.eventID(at: commit.records.count - 1)
       return [
@@ -35,7 +35,7 @@ struct LogReplayTests {
     }
   }
 
-  private func commits(of history: History, upTo moment: ReplayMoment) throws -> [Commit] {
+  private func commits(of history: History, upTo moment: LogMoment) throws -> [Commit] {
     switch moment {
     case .milliseconds(let milliseconds):
       var latest: [ReplicaID: Milliseconds] = [:]

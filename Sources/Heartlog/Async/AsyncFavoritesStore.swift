@@ -69,7 +69,7 @@ public struct AsyncFavoritesStore: Sendable {
     _ body: @escaping @Sendable () throws(HeartlogError) -> R
   ) async throws(HeartlogError) -> R {
     do { return try await write { try body() } } catch {
-      throw error as? HeartlogError ?? HeartlogError(.inputOutput, String(describing: error))
+      throw HeartlogError(wrapping: error)
     }
   }
 

@@ -25,10 +25,7 @@ extension FavoritesStore {
     var options = options
     options.access = .readOnly
     options.createsIfMissing = false
-    let examination: StoreExamination
-    do { examination = try StoreExamination(at: path, on: fileSystem, options: options.storage) } catch {
-      throw error
-    }
+    let examination = try StoreExamination(at: path, on: fileSystem, options: options.storage)
     var faults = examination.faults
     let now = options.clock()
     if !(0...Limits.clockMillisecondsMax).contains(now) {

@@ -12,7 +12,8 @@ extension FavoritesStore {
   ///   - isDryRun: whether to erase nothing, and only count.
   /// - Returns: what was erased here.
   /// - Complexity: reads the whole log, and writes the segments anew that contain an erased event.
-  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key; `misuse` inside `write { }`; `corrupt` if the log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `notFound` if there is nothing of the item; `invalid` if the store has no key; `misuse` inside `write { }`; `corrupt` if the
+  ///   log is damaged; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func erase(
     _ id: String, in library: String, isDryRun: Bool = false

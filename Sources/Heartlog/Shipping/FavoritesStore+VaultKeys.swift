@@ -30,9 +30,8 @@ extension FavoritesStore {
     if try revokedReplicas() != revoked { try log.revoke(revoked) }
     // A damaged store takes no commits, those of a branch included.
     guard !revoked.isEmpty, !findings.contains(where: { $0.verdict == .corrupt }) else { return }
-    for (head, size) in try streamHeads().compactMap({ head in revoked[head.replica].map { (head, $0) } })
-    where head.replica != replica && head.commit.rawValue > size {
-      try setAside(head.replica, after: size)
+    for (other, size) in revoked.sorted(by: { $0.key < $1.key }) where other != replica {
+      try setAside(other, after: size)
     }
   }
 

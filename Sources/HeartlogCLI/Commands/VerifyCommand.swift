@@ -190,8 +190,8 @@ extension CommandContext {
     }
     for stream in found.streams where stream.missingContents > 0 {
       warn(
-        "\(Quantity.count(stream.missingContents, "event")) of the device \(stream.replica) \(stream.missingContents == 1 ? "has" : "have") "
-          + "no content here, and no erasure that has arrived explains it. \"heartlog repair --from PEER\" takes it from a device that has it."
+        "the content of \(Quantity.count(stream.missingContents, "event")) of the device \(stream.replica) is missing, and no erasure "
+          + "that has arrived explains it. \"heartlog repair --from PEER\" takes it from a device that has it."
       )
     }
     return damaged.isEmpty ? code : .badInput

@@ -39,7 +39,7 @@ package struct KeyState: Sendable {
 
   /// Computes the state of a vault.
   ///
-  /// - Complexity: O(*e* · (*e* + *a*)) for *e* epochs and *a* admissions, almost all of them no signatures to verify.
+  /// - Complexity: O(*r* · *e* · (*e* + *a*)) for *r* roots, *e* epochs and *a* admissions, almost all of them no signatures to verify.
   package init(of vault: VaultID, epochs: some Sequence<KeyEpoch>, admissions: some Sequence<Admission>) {
     var all: [EpochID: KeyEpoch] = [:]
     // An epoch has a higher number than those before it, so one pass in the order of numbers finds what is whole.

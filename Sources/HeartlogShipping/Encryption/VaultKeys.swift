@@ -61,7 +61,7 @@ package struct VaultKeys: ~Copyable {
       try ring.makeFirst(at: time) { code in try Keyring.keepUnshown(code, in: store) }
     } catch {
       try Keyring.keepUnshown(nil, in: store)
-      throw error as? HeartlogError ?? HeartlogError(.inputOutput, "\(error)")
+      throw HeartlogError(wrapping: error)
     }
   }
 

@@ -19,7 +19,6 @@ enum Message: Hashable {
   case checkpoints([ShippedCheckpoint])
   /// Forked streams, each with the proof that its device signed two histories, as far as the sender has one.
   case evidence([ShippedEvidence])
-  /// Commits whose content is asked for again, by stream.
   /// The streams whose missing commits are asked for: their indexes in the list, rising.
   case wants([Int])
   case run(ShippedRun)

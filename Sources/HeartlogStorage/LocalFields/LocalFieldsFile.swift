@@ -66,13 +66,17 @@ package final class LocalFieldsFile: Sendable {
     at path: String, on fileSystem: any FileSystem, options: StorageOptions,
     former: @escaping @Sendable (ReplicaID) throws -> [Event]
   ) {
-    directory = StoreDirectory(fileSystem: fileSystem, path: "\(path)/local")
+    directory = StoreDirectory(fileSystem: fileSystem, path: Self.folder(in: path))
     self.options = options
     self.former = former
   }
 
   private var fileSystem: any FileSystem { directory.fileSystem }
-  private func path(of replica: ReplicaID) -> String { "\(directory.path)/\(replica).fields" }
+  private static func folder(in store: String) -> String { "\(store)/local" }
+  private func path(of replica: ReplicaID) -> String { Self.path(of: replica, in: directory.path) }
+  private static func path(of replica: ReplicaID, in folder: String) -> String {
+    "\(folder)/\(replica).fields"
+  }
 
   // MARK: - Values
 
@@ -189,7 +193,7 @@ package final class LocalFieldsFile: Sendable {
   static func damage(
     of replica: ReplicaID, in store: StoreDirectory
   ) throws(HeartlogError) -> (path: String, reason: String)? {
-    let path = "\(store.path)/local/\(replica).fields"
+    let path = path(of: replica, in: folder(in: store.path))
     do throws(HeartlogError) {
       let bytes = try heartlogErrors { () throws(FileError) -> [UInt8]? in
         guard try store.fileSystem.info(path) != nil else { return nil }

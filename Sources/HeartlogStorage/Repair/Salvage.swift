@@ -44,6 +44,7 @@ package struct Salvage {
   let directory: StoreDirectory
   private let target: CommitLog
   private let erased: ErasedList
+  private let withheld: WithheldEvents
 
   /// - Parameters:
   ///   - path: The folder of the damaged store.
@@ -54,6 +55,7 @@ package struct Salvage {
     self.directory = directory
     self.target = target
     erased = try ErasedList.read(directory)
+    withheld = WithheldEvents(erased.events)
   }
 
   /// The membership of the damaged store in a vault, as far as it can be read; nil if it has none.
@@ -130,7 +132,6 @@ package struct Salvage {
     _ replica: ReplicaID, upTo last: UInt64 = .max, isBeginning: Bool = false, branches: Bool = false
   ) throws -> SalvagedStream {
     let remains = try StreamRemains(of: replica, in: directory)
-    let withheld = WithheldEvents(erased.events)
     var copier = try StreamCopier(of: replica, to: target)
     var stream = SalvagedStream(replica: replica)
     reading: while let piece = try remains.read() {

@@ -114,21 +114,21 @@ extension StoreRepair {
   /// - Returns: The damage, and the last commit before it; nil if there is none, or only its end is damaged.
   private func damage(
     of replica: ReplicaID, in directory: StoreDirectory
-  ) throws -> (finding: Finding, readable: UInt64)? {
+  ) throws -> (finding: Finding, readable: UInt64, isMissingContent: Bool)? {
     let reader = StreamReader(directory, replica: replica)
     while true {
       switch try reader.next() {
       case .frame(.block(let block), let cursor) where takesContent && !erased.explains(block):
         let error = HeartlogError(
-          .corrupt, Self.missingContent, file: cursor.path, offset: cursor.passedOffset,
-          commits: block.firstCommit...block.lastCommit)
+          .corrupt, "the content of events is missing, and no erasure explains it", file: cursor.path,
+          offset: cursor.passedOffset, commits: block.firstCommit...block.lastCommit)
         return (
-          Finding(verdict: .corrupt, replica: replica, error: error), block.firstCommit.rawValue - 1
+          Finding(verdict: .corrupt, replica: replica, error: error), block.firstCommit.rawValue - 1, true
         )
       case .frame: break
       case .end(.whole), .end(.unfinished): return nil
       case .end(.corrupt(let finding)):
-        return finding.error.isMendable ? nil : (finding, reader.tail.next.rawValue - 1)
+        return finding.error.isMendable ? nil : (finding, reader.tail.next.rawValue - 1, false)
       }
     }
   }
@@ -160,7 +160,7 @@ extension StoreRepair {
   private func replacement(
     in replica: ReplicaID, of draft: StoreDirectory, from copies: StreamCopies, besides earlier: [Replacement]
   ) throws(Unmendable) -> Replacement? {
-    let found: (finding: Finding, readable: UInt64)?
+    let found: (finding: Finding, readable: UInt64, isMissingContent: Bool)?
     do { found = try damage(of: replica, in: draft) } catch { throw Self.unmendable(error) }
     guard let found else { return nil }
     let damage = found.finding.error
@@ -188,7 +188,7 @@ extension StoreRepair {
         unread.map({ next != nil && $0.rawValue > lastNeeded }) ?? true,
         next != nil || copied > found.readable || isWhole
       else { throw unmendable(copies.reason(for: replica, copied: copied, unread: unread)) }
-      if damage.message == Self.missingContent,
+      if found.isMissingContent,
         let left = try self.damage(of: replica, in: copies.directory), left.readable < lastNeeded
       {
         throw unmendable("\(copies.origin) does not have it either")
@@ -214,7 +214,7 @@ extension StoreRepair {
   }
 
   private static func unmendable(_ error: any Error, _ damage: HeartlogError? = nil) -> Unmendable {
-    let error = error as? HeartlogError ?? HeartlogError(.inputOutput, String(describing: error))
+    let error = HeartlogError(wrapping: error)
     return Unmendable(damage: damage ?? error, reason: error.message)
   }
 

@@ -16,8 +16,6 @@ package struct StoreRepair {
   let erased: WithheldEvents
   var report: RepairReport
 
-  static let missingContent = "the content of events is missing, and no erasure explains it"
-
   /// Repairs the store at `path`; a sound one is left unchanged.
   ///
   /// - Parameters:

@@ -70,7 +70,7 @@ extension CommitLog {
       try options.trace.span(.seal) { try sealFullSegments(isStopped) }
     } catch {
       // Nothing is lost: the segments stay as they are, and the next rotation or `seal` tries again.
-      let failure = error as? HeartlogError ?? HeartlogError(.inputOutput, String(describing: error))
+      let failure = HeartlogError(wrapping: error)
       options.trace.record(.sealingFailed, failure.description)
       outcome = failure
     }

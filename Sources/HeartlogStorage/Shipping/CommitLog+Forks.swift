@@ -72,8 +72,10 @@ extension CommitLog {
   @discardableResult
   package func setAside(_ replica: ReplicaID, after commit: UInt64) throws(HeartlogError) -> ReplicaID? {
     let isOwn = replica == streamSet.identity.replica
-    let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue ?? 0 }
-    guard isOwn || head > commit else { return nil }
+    let isLonger = withStreams {
+      streamSet.readers[replica].map { !$0.isEnded && $0.tail.head?.rawValue ?? 0 > commit } ?? false
+    }
+    guard isOwn || isLonger else { return nil }
     return try heartlogErrors {
       try withQuietLog {
         guard streamSet.readers[replica]?.isEnded != true else { return nil }

@@ -46,7 +46,7 @@ package final class LogReplay {
   /// Returns the bound of a moment; nil if nothing is before it: the log does not have that commit, or the time is before 1970.
   ///
   /// For an event or a commit, this reads the segment that contains it.
-  package func bound(of moment: ReplayMoment) throws(HeartlogError) -> ReplayBound? {
+  package func bound(of moment: LogMoment) throws(HeartlogError) -> ReplayBound? {
     if case .milliseconds(let milliseconds) = moment { return ReplayBound(upTo: milliseconds) }
     return try heartlogErrors { try directory.position(of: moment).map { ReplayBound(upTo: $0) } }
   }

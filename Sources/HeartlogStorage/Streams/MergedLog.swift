@@ -75,7 +75,7 @@ package final class MergedLog {
   }
 
   /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
-  package func position(of moment: ReplayMoment) throws(HeartlogError) -> CommitPosition? {
+  package func position(of moment: LogMoment) throws(HeartlogError) -> CommitPosition? {
     try heartlogErrors { try directory.position(of: moment) }
   }
 

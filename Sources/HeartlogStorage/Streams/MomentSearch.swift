@@ -83,7 +83,7 @@ struct MomentSearch {
 
 extension StoreDirectory {
   /// Returns the position of the commit that a moment names; nil if the log does not have it, or if the moment is a time.
-  func position(of moment: ReplayMoment) throws -> CommitPosition? {
+  func position(of moment: LogMoment) throws -> CommitPosition? {
     switch moment {
     case .milliseconds: nil
     case .event(let id):

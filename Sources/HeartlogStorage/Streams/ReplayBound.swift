@@ -1,15 +1,5 @@
 import HeartlogFormat
 
-/// The moment up to which a log is replayed.
-package enum ReplayMoment: Hashable, Sendable {
-  /// Every commit whose time is at most this number of milliseconds since 1970: see `StreamTime`.
-  case milliseconds(Milliseconds)
-  /// The commit of this event and all commits before it in the total order.
-  case event(EventID)
-  /// This commit of a replica and all commits before it in the total order.
-  case commit(ReplicaID, CommitNumber)
-}
-
 /// The end of a replay: a last commit for each stream.
 package struct ReplayBound: Hashable, Sendable {
   private enum Kind: Hashable {
