@@ -6,6 +6,10 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// A folder of archives, for programs that contain all libraries but the C library: Scripts/release. The linker takes the first library that it
+/// finds, so nothing else may name a folder.
+let archives = Context.environment["HEARTLOG_ARCHIVES"]
+
 /// On Apple platforms the SDK has what these libraries do, and Heartlog what it lacks.
 func linux(_ library: String) -> Target.Dependency {
   .target(name: library, condition: .when(platforms: [.linux]))
@@ -24,12 +28,10 @@ let package = Package(
     .library(name: "Heartlog", targets: ["Heartlog"]),
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
     .library(name: "HeartlogInterchange", targets: ["HeartlogInterchange"]),
-    .library(name: "HeartlogShipping", targets: ["HeartlogShipping"]),
-    .library(name: "HeartlogHub", targets: ["HeartlogHub"]),
+    .library(name: "HeartlogSync", targets: ["HeartlogSync"]),
     .library(name: "HeartlogFormat", targets: ["HeartlogFormat"]),
     .library(name: "HeartlogTesting", targets: ["HeartlogTesting"]),
     .executable(name: "heartlog", targets: ["HeartlogCommand"]),
-    .executable(name: "heartlog-http", targets: ["HeartlogHTTPCommand"]),
     .executable(name: "heartlog-hub", targets: ["HeartlogHubCommand"]),
     .executable(name: "heartlog-example", targets: ["HeartlogExample"]),
   ],
@@ -39,10 +41,14 @@ let package = Package(
   ],
   targets: [
     // System libraries, lowest of all.
-    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
-    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
-    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CLZ4", pkgConfig: archives == nil ? "liblz4" : nil, providers: [.apt(["liblz4-dev"])]),
+    .systemLibrary(
+      name: "CXXHash", pkgConfig: archives == nil ? "libxxhash" : nil, providers: [.apt(["libxxhash-dev"])]),
+    .systemLibrary(
+      name: "CCrypto", pkgConfig: archives == nil ? "libcrypto" : nil, providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(
@@ -53,23 +59,23 @@ let package = Package(
       ]),
 
     // The layers, lowest first: each imports only what stands above it here.
-    .target(name: "HeartlogFiles", dependencies: ["CHeartlogPlatform"], swiftSettings: settings),
-    .target(name: "HeartlogTracing", swiftSettings: settings),
     .target(
       name: "HeartlogFormat", dependencies: [linux("CLZ4"), linux("CXXHash"), linux("CCrypto")],
       swiftSettings: settings,
       // The standard library's rounding calls the C library's, which Glibc keeps apart.
       linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
     .target(
-      name: "HeartlogStorage",
-      dependencies: ["HeartlogFiles", "HeartlogTracing", "HeartlogFormat"],
-      swiftSettings: settings),
+      name: "HeartlogFiles", dependencies: ["CHeartlogPlatform", "HeartlogFormat"], swiftSettings: settings),
     .target(
       name: "HeartlogState", dependencies: ["CHeartlogPlatform", "HeartlogFormat"], swiftSettings: settings),
     .target(
+      name: "HeartlogEngine",
+      dependencies: ["HeartlogFiles", "HeartlogFormat", "HeartlogState"],
+      swiftSettings: settings),
+    .target(
       name: "Heartlog",
       dependencies: [
-        "HeartlogFiles", "HeartlogTracing", "HeartlogFormat", "HeartlogStorage",
+        "HeartlogFiles", "HeartlogFormat", "HeartlogEngine",
         "HeartlogState",
       ],
       swiftSettings: settings),
@@ -79,26 +85,13 @@ let package = Package(
       name: "HeartlogInterchange", dependencies: ["CHeartlogPlatform", "HeartlogLibraries"],
       swiftSettings: settings),
     .target(
-      name: "HeartlogShipping",
-      dependencies: [
-        "CHeartlogPlatform", "HeartlogFiles", "HeartlogTracing", "HeartlogFormat", "Heartlog",
-      ],
+      name: "HeartlogSync",
+      dependencies: [linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog"],
       swiftSettings: settings),
-    .target(
-      name: "HeartlogHub",
-      dependencies: [
-        linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog",
-        "HeartlogShipping",
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "HeartlogHTTPCommand", dependencies: ["HeartlogHub"], swiftSettings: settings),
     .target(
       name: "HeartlogHubServer",
       dependencies: [
-        "CMicrohttpd", "CPostgreSQL", linux("CXXHash"), "CHeartlogPlatform", "HeartlogFiles",
-        "HeartlogFormat", "Heartlog",
-        "HeartlogShipping", "HeartlogHub",
+        "CMicrohttpd", "CPostgreSQL", "CSQLite", "HeartlogFiles", "HeartlogFormat",
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -107,24 +100,25 @@ let package = Package(
       name: "HeartlogCLI",
       dependencies: [
         "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog", "HeartlogLibraries",
-        "HeartlogInterchange", "HeartlogShipping", "HeartlogHub",
+        "HeartlogInterchange", "HeartlogSync",
       ],
       swiftSettings: settings),
     .executableTarget(
-      name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
+      name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogSync"], swiftSettings: settings),
     .executableTarget(
-      name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogShipping", "HeartlogTesting"],
+      name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogSync", "HeartlogTesting"],
       swiftSettings: settings),
 
     // The lab: what looks for promises that are not kept. No products.
     .target(
-      name: "HeartlogCrashModel", dependencies: ["HeartlogFiles"], path: "Tests/Lab/CrashModel",
+      name: "HeartlogCrashModel", dependencies: ["HeartlogFiles", "HeartlogFormat"],
+      path: "Tests/Lab/CrashModel",
       swiftSettings: settings),
     .target(
       name: "HeartlogSimulator",
       dependencies: [
-        "HeartlogFiles", "HeartlogCrashModel", "HeartlogFormat", "HeartlogStorage", "Heartlog",
-        "HeartlogShipping", "HeartlogTesting",
+        "HeartlogFiles", "HeartlogCrashModel", "HeartlogFormat", "HeartlogEngine", "Heartlog",
+        "HeartlogSync", "HeartlogTesting",
       ],
       path: "Tests/Lab/Simulator", swiftSettings: settings),
     .executableTarget(
@@ -135,8 +129,9 @@ let package = Package(
     .target(
       name: "HeartlogFuzzing",
       dependencies: [
-        "HeartlogFiles", "HeartlogFormat", "HeartlogStorage", "HeartlogState", "Heartlog",
-        "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogCLI",
+        "HeartlogFiles", "HeartlogFormat", "HeartlogEngine", "HeartlogState", "Heartlog",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogCrashModel", "HeartlogSimulator",
+        "HeartlogCLI",
       ],
       path: "Tests/Lab/Fuzzing", swiftSettings: settings),
     .executableTarget(
@@ -144,14 +139,14 @@ let package = Package(
       swiftSettings: settings),
 
     .testTarget(
-      name: "HeartlogFilesTests", dependencies: ["HeartlogFiles", "HeartlogCrashModel"],
+      name: "HeartlogFilesTests", dependencies: ["HeartlogFiles", "HeartlogFormat", "HeartlogCrashModel"],
       swiftSettings: settings),
     .testTarget(
-      name: "HeartlogTracingTests", dependencies: ["HeartlogShipping", "HeartlogTesting"],
+      name: "HeartlogTracingTests", dependencies: ["HeartlogSync", "HeartlogTesting", "HeartlogCrashModel"],
       swiftSettings: settings),
     .testTarget(name: "HeartlogFormatTests", dependencies: ["HeartlogFormat"], swiftSettings: settings),
     .testTarget(
-      name: "HeartlogStorageTests", dependencies: ["HeartlogStorage", "HeartlogCrashModel"],
+      name: "HeartlogEngineTests", dependencies: ["HeartlogEngine", "HeartlogCrashModel"],
       swiftSettings: settings),
     .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
     .testTarget(
@@ -168,42 +163,43 @@ let package = Package(
     libraryTests("PapersTests"),
     libraryTests("CitiesTests"),
     libraryTests("BreedsTests"),
-    libraryTests("BooksTests", alsoUsing: ["HeartlogShipping"]),
+    libraryTests("BooksTests", alsoUsing: ["HeartlogSync"]),
     // A library of an app's own, with a descriptor of its own.
-    libraryTests("PodcastsTests", alsoUsing: ["HeartlogShipping"]),
+    libraryTests("PodcastsTests", alsoUsing: ["HeartlogSync"]),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
+        "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogTesting",
       ],
       swiftSettings: settings),
     // Links to the same sources, as an app compiles them whose default isolation is the main actor.
     .testTarget(
       name: "DocumentationOnMainActorTests",
       dependencies: [
-        "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogShipping", "HeartlogTesting",
+        "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogTesting",
       ],
       swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
     .testTarget(
-      name: "HeartlogShippingTests",
+      name: "HeartlogSyncTests",
       dependencies: [
-        "HeartlogShipping", "HeartlogFormat", "HeartlogStorage", "HeartlogTesting", "HeartlogCrashModel",
+        "HeartlogSync", "HeartlogFormat", "HeartlogEngine", "HeartlogTesting", "HeartlogCrashModel",
+        "HeartlogSimulator",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogHubTests",
-      dependencies: ["HeartlogHub", "HeartlogHubServer", "HeartlogTesting", "HeartlogHTTPCommand"],
+      dependencies: ["HeartlogSync", "HeartlogTesting", "HeartlogSimulator"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogHubServerTests",
-      dependencies: ["HeartlogHubServer", "HeartlogTesting", "HeartlogCrashModel"], swiftSettings: settings),
+      dependencies: ["HeartlogHubServer"], swiftSettings: settings),
     .testTarget(
       name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
     .testTarget(name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing"], swiftSettings: settings),
     .testTarget(
-      name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogShipping"], swiftSettings: settings),
+      name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogSync"], swiftSettings: settings),
   ]
 )
 
@@ -222,20 +218,20 @@ let package = Package(
     .target(name: "Combine", path: "Tests/StandIns/Combine", swiftSettings: settings),
     .target(name: "os", path: "Tests/StandIns/os", swiftSettings: settings),
     .target(
-      name: "AppleTracing", dependencies: ["os", "HeartlogTracing"], path: "Tests/AppleTracing",
+      name: "AppleTracing", dependencies: ["os", "HeartlogFormat"], path: "Tests/AppleTracing",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .target(
       name: "AppleObservation", dependencies: ["Combine", "Heartlog"], path: "Tests/AppleObservation",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .target(
-      name: "AppleHub", dependencies: ["HeartlogFiles", "HeartlogHub"], path: "Tests/AppleHub",
+      name: "AppleHub", dependencies: ["HeartlogFiles", "HeartlogSync"], path: "Tests/AppleHub",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .testTarget(
-      name: "AppleHubTests", dependencies: ["AppleHub", "HeartlogHub"], swiftSettings: settings),
+      name: "AppleHubTests", dependencies: ["AppleHub", "HeartlogSync"], swiftSettings: settings),
     .testTarget(
       name: "AppleBranchesTests",
       dependencies: [
-        "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogTracing", "HeartlogFormat",
+        "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogFormat",
         "Heartlog",
       ],
       swiftSettings: settings),
@@ -254,11 +250,11 @@ if Context.environment["HEARTLOG_OPTIMIZED"] != nil {
   }
 }
 
-// Programs that contain all libraries, and run on any Linux: Scripts/release. Those that reach hubs cannot: they load libraries.
-if Context.environment["HEARTLOG_STATIC"] != nil {
+if let archives {
   for target in package.targets
   where ["HeartlogCommand", "HeartlogExample", "HeartlogTorture"].contains(target.name) {
-    target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(["-static-executable"])]
+    target.linkerSettings =
+      (target.linkerSettings ?? []) + [.unsafeFlags(["-L", archives, "-Xclang-linker", "-static-libgcc"])]
   }
 }
 

@@ -1,8 +1,7 @@
 """Puts through a hub, as many as go: `Scripts/bench hub`.
 
-64 connections put objects of 400 bytes into 1,000 vaults, through the directory engine, through PostgreSQL, and through PostgreSQL with a
-synchronous standby. Beside them, in the same run, what the database does alone: statements of 64 objects on one connection. All on this
-machine, the load included.
+64 connections put objects of 400 bytes into 1,000 vaults, with a file, with PostgreSQL, and with PostgreSQL with a synchronous standby. All
+on this machine, the load included.
 """
 
 import json
@@ -18,18 +17,6 @@ from .service import Hub
 CONNECTIONS, THREADS, BYTES, VAULTS = 64, 1, 400, 1_000
 SECONDS = int(os.environ.get("HUB_SECONDS") or 10)
 HERE = pathlib.Path(__file__).parent
-
-# The same call that a hub makes, without one: an object for each of 64 vaults in turn.
-STATEMENT = """
-\\set place random(0, 999)
-select count(*) from heartlog.put(
-  array(select id from bench where number between :place and :place + 63),
-  array(select gen_random_uuid() from generate_series(1, 64)),
-  array(select repeat('n', 137) || g from generate_series(1, 64) g),
-  array(select convert_to(repeat('x', {bytes}), 'UTF8') from generate_series(1, 64)),
-  array(select m.owner from bench b join heartlog.members m on m.vault = b.id where number between :place and :place + 63),
-  1073741824, 262144, 8388608, 4096);
-"""
 
 
 def load(hub, folder, database=None, vaults=None, connections=CONNECTIONS):
@@ -48,41 +35,24 @@ def load(hub, folder, database=None, vaults=None, connections=CONNECTIONS):
     return found["requests"] / found["seconds"], found["p50"], found["p99"], used, database_used
 
 
-def alone(database, folder):
-    """Objects a second in statements of 64 on one connection."""
-    database.query(
-        "drop table if exists bench; create table bench as select id, row_number() over () - 1 as number from heartlog.vaults limit 1064; "
-        "create index on bench (number)")
-    script = folder / "statement.sql"
-    script.write_text(STATEMENT.format(bytes=BYTES))
-    script.chmod(0o644)
-    folder.chmod(0o755)
-    text = database.run(
-        "pgbench", "-n", "-c1", "-M", "prepared", f"-T{SECONDS}", "-f", script, f"{database.url} options='-c search_path=heartlog,public'")
-    return 64 * float(next(line for line in text.splitlines() if line.startswith("tps")).split()[2])
-
-
 def main():
     with tempfile.TemporaryDirectory(prefix="heartlog-bench-") as name:
         folder = pathlib.Path(name)
         print(f"{'':34} {'objects/s':>10} {'p50 ms':>7} {'p99 ms':>7} {'µs: hub':>8} {'database':>8}")
-        wanted = sys.argv[1:] or ["directory", "postgresql", "standby"]
-        if "directory" in wanted:
-            (folder / "data").mkdir()
-            with Hub("--data", str(folder / "data")) as hub:
-                show("directory engine", *load(hub, folder))
+        wanted = sys.argv[1:] or ["sqlite", "postgresql", "standby"]
+        if "sqlite" in wanted:
+            with Hub("--database", str(folder / "hub.db")) as hub:
+                show("SQLite", *load(hub, folder))
         for name, standby in (("postgresql", False), ("standby", True)):
             if name not in wanted:
                 continue
             with Database(standby) as database:
                 with Hub("--database", database.url) as hub:
                     show("PostgreSQL" + (" with a standby" if standby else ""), *load(hub, folder, database))
-                show("  statements of 64, one connection", alone(database, folder))
 
 
-def show(name, rate, p50=None, p99=None, used=None, database=None):
-    rest = "" if p50 is None else f" {p50:7.1f} {p99:7.1f} {used:8.1f} {database:8.1f}"
-    print(f"{name:34} {rate:10,.0f}{rest}", flush=True)
+def show(name, rate, p50, p99, used, database):
+    print(f"{name:34} {rate:10,.0f} {p50:7.1f} {p99:7.1f} {used:8.1f} {database:8.1f}", flush=True)
 
 
 if __name__ == "__main__":

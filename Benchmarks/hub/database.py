@@ -31,7 +31,7 @@ class Database:
         if standby:
             self.run("pg_basebackup", "-h", self.folder, "-p", "5432", "-U", "hub", "-D", self.folder / "standby", "-R", "-X", "stream")
             self.start("standby", {"port": "5433"})
-        self.url = f"host={self.folder} user=hub dbname=postgres"
+        self.url = f"postgresql:///postgres?host={self.folder}&user=hub"
 
     @staticmethod
     def user():

@@ -27,19 +27,19 @@ DISK = COUNT * 45_000 + (10 << 30)  # Database, its log, and a copy.
 
 VAULTS = """
 with made as (
-  insert into heartlog.vaults (id, generation, change, objects, bytes)
-  select md5('vault' || n)::uuid, hashint8extended(n, 0), {objects}, {objects}, {bytes}
+  insert into heartlog.vaults (id, generation, change, objects, bytes, root, removed, shared)
+  select decode(md5('vault' || n), 'hex'), hashint8extended(n, 0), {objects}, {objects}, {bytes}, '', '', 0
   from generate_series({first}, {last}) n returning id)
 insert into heartlog.members (vault, owner, key, objects, bytes)
-select id, '{owner}', '\\x{key}'::bytea, {objects}, {bytes} from made
+select id, '\\x{owner}', '\\x{key}'::bytea, {objects}, {bytes} from made
 """
 OBJECTS = """
 do $$ declare noise bytea := (select bytes || '' from noise); begin
   insert into heartlog.objects (vault, change, digest, name, owner, bytes)
-  select id, {change}, encode(substr(sha256(convert_to(name, 'UTF8')), 1, 16), 'hex')::uuid, name, '{owner}',
+  select id, {change}, substr(sha256(convert_to(name, 'UTF8')), 1, 16), name, '\\x{owner}',
     substr(noise, 1 + (random() * 1e6)::integer, {size})
   from (
-    select md5('vault' || n)::uuid as id, concat(
+    select decode(md5('vault' || n), 'hex') as id, concat(
       md5('writer' || n), '/', md5('writer' || n), '/', to_char({change}, 'FM0000000000000000'), '-', to_char({change}, 'FM0000000000000000'),
       '-', substr(md5('content' || n || '/{change}'), 1, 16), '-', substr(md5('chain' || n || '/{change}'), 1, 16), '.run') as name
     from generate_series({first}, {last}) n) v;
@@ -127,7 +127,7 @@ def main():
         timed(f"load {COUNT:,} vaults", lambda: fill(database, key.public_key().public_bytes_raw().hex()))
         timed("vacuum (analyze)", lambda: database.query("vacuum (analyze)"))
         sizes(database)
-        ids = database.query(f"select replace(id::text, '-', '') from heartlog.vaults order by random() limit {USED}").split()
+        ids = database.query(f"select encode(id, 'hex') from heartlog.vaults order by random() limit {USED}").split()
         database.query("checkpoint")
         print(f"{'each':36} {'p50 ms':>8} {'p99 ms':>8} {'µs: hub':>8} {'database':>8} {'log, bytes':>10}")
         used = list(zip(ids, each("sessions", hub.session, [(vault, key) for vault in ids], hub, database)))

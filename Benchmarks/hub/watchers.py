@@ -99,7 +99,7 @@ def main():
         if "postgresql" in sys.argv:
             engine = "--database", stack.enter_context(Database()).url
         else:
-            engine = "--data", stack.enter_context(tempfile.TemporaryDirectory(prefix="heartlog-bench-"))
+            engine = "--database", stack.enter_context(tempfile.TemporaryDirectory(prefix="heartlog-bench-")) + "/hub.db"
         asyncio.run(run(stack.enter_context(Hub(*engine)), count))
 
 

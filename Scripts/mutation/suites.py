@@ -13,7 +13,7 @@ import tree
 
 # Those that reach what is changed. The others see it through these.
 TARGETS = (
-    "HeartlogFormatTests", "HeartlogStorageTests", "HeartlogStateTests", "HeartlogTests", "HeartlogShippingTests",
+    "HeartlogFormatTests", "HeartlogEngineTests", "HeartlogStateTests", "HeartlogTests", "HeartlogSyncTests",
     "HeartlogSimulatorTests")
 OPTIONS = ["--build-tests"]
 SECONDS_MIN, TIMES_NORMAL = 20.0, 5.0  # how long a suite may take before it counts as one that hangs

@@ -30,7 +30,6 @@
 #include <limits.h>
 #include <linux/limits.h>
 #include <linux/futex.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -143,15 +142,6 @@ size_t heartlog_host_identity(void *buffer, size_t count) {
 #else
   (void)buffer;
   (void)count;
-  return 0;
-#endif
-}
-
-int heartlog_is_static(void) {
-#if defined(__linux__)
-  // Only a program that a dynamic loader started has the address of one.
-  return getauxval(AT_BASE) == 0;
-#else
   return 0;
 #endif
 }

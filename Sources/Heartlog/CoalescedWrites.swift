@@ -1,5 +1,5 @@
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 
 /// Fields of items that are written at most once in an interval: the values that were reported last wait.
 ///

@@ -27,7 +27,7 @@ extension Favorites {
   public func add(
     contentsOf items: some Sequence<Item>, since date: Date? = nil, progress: BatchProgress? = nil
   ) throws(HeartlogError) -> Int {
-    try batch(items, progress) { item throws(HeartlogError) in try add(item, since: date) }
+    try library.store.writeBatch(items, progress) { item throws(HeartlogError) in try add(item, since: date) }
   }
 
   /// Removes many items from the favorites: in one commit, or in several if they are more than 50,000.
@@ -43,7 +43,7 @@ extension Favorites {
   public func remove(
     contentsOf ids: some Sequence<Item.ID>, progress: BatchProgress? = nil
   ) throws(HeartlogError) -> Int {
-    try batch(ids, progress) { id throws(HeartlogError) in try remove(id) }
+    try library.store.writeBatch(ids, progress) { id throws(HeartlogError) in try remove(id) }
   }
 
   /// Updates the stored fields of many items, favorites or not: in one commit, or in several if they are more than 50,000 items or 8 MiB.
@@ -60,7 +60,7 @@ extension Favorites {
   public func update(
     contentsOf items: some Sequence<Item>, progress: BatchProgress? = nil
   ) throws(HeartlogError) -> Int {
-    try batch(items, progress) { item throws(HeartlogError) in try update(item) }
+    try library.store.writeBatch(items, progress) { item throws(HeartlogError) in try update(item) }
   }
 
   /// Takes over favorites that an app kept elsewhere. What the store has had before stays as it is: an item that was removed since then does
@@ -82,23 +82,30 @@ extension Favorites {
       let dates = (a.element.since ?? .distantFuture, b.element.since ?? .distantFuture)
       return dates.0 == dates.1 ? a.offset < b.offset : dates.0 < dates.1
     }.map(\.element)
-    return try batch(sorted, progress, origin: origin) { old throws(HeartlogError) in
+    return try library.store.writeBatch(sorted, progress, origin: origin) { old throws(HeartlogError) in
       guard library.item(old.item.id.favoriteID) == nil else { return false }
       return try add(old.item, since: old.since)
     }
   }
+}
 
-  private func batch<Element>(
-    _ elements: some Sequence<Element>, _ progress: BatchProgress?, origin: String? = nil,
+extension FavoritesStore {
+  /// Writes elements one after the other, in as few commits as they fit into; inside `write { }` as a part of its commit.
+  ///
+  /// - Parameter write: writes one element, and says whether that changed anything.
+  /// - Returns: how many elements changed something.
+  @discardableResult
+  func writeBatch<Element>(
+    _ elements: some Sequence<Element>, _ progress: BatchProgress? = nil, origin: String? = nil,
     _ write: (Element) throws(HeartlogError) -> Bool
   ) throws(HeartlogError) -> Int {
-    let isPart = WriteTransaction.joined(by: library.store) != nil
+    let isPart = WriteTransaction.joined(by: self) != nil
     var iterator = elements.makeIterator()
     var element = iterator.next()
     var (items, changes) = (0, 0)
     repeat {
-      try library.store.writeAsOne(origin: origin) { () throws(HeartlogError) in
-        let transaction = WriteTransaction.joined(by: library.store)
+      try writeAsOne(origin: origin) { () throws(HeartlogError) in
+        let transaction = WriteTransaction.joined(by: self)
         while let next = element, isPart || transaction?.isFull == false {
           if try write(next) { changes += 1 }
           items += 1

@@ -1,4 +1,4 @@
-import HeartlogStorage
+import HeartlogEngine
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -458,12 +458,9 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 }
 
-extension Favorites: CustomStringConvertible, CustomDebugStringConvertible {
+extension Favorites: CustomStringConvertible {
   /// The type and the library, as in `favorites of Recipe in recipes`.
   public var description: String { "favorites of \(Item.self) in \(library.name)" }
-
-  /// The same as the description.
-  public var debugDescription: String { description }
 }
 
 extension FavoritesStore {

@@ -59,7 +59,7 @@ public struct FavoritesLibrary: Sendable {
   }
 
   /// Returns the favorites newest first, then by id every other item that has a value or once was a favorite. O(n log n).
-  public func all() -> [ItemState] {
+  package func all() -> [ItemState] {
     let logged = store.read { $0.all(in: name) }
     guard let localValues else { return logged }
     let tombstones = Set(logged.lazy.filter(\.isTombstone).map { UTF8Key($0.id) })
@@ -158,17 +158,14 @@ extension FavoritesLibrary {
   }
 }
 
-extension FavoritesLibrary: CustomStringConvertible, CustomDebugStringConvertible {
+extension FavoritesLibrary: CustomStringConvertible {
   /// The name, as in `library recipes`.
   public var description: String { "library \(name)" }
-
-  /// The same as the description.
-  public var debugDescription: String { description }
 }
 
 extension FavoritesStore {
   /// Returns the library with this name, for untyped access. A library need not be created first: it exists once something is written to
-  /// it.
+  /// it. One whose name begins with `heartlog.` is reserved for the store: a write to it throws `invalid`.
   ///
   /// - Throws: `invalid` for an invalid name.
   public func library(_ name: String) throws(HeartlogError) -> FavoritesLibrary {

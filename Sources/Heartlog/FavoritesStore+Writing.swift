@@ -1,4 +1,4 @@
-import HeartlogStorage
+import HeartlogEngine
 
 extension FavoritesStore {
   /// Writes everything that `body` does to this store as one commit: one stamp, one fsync, all or nothing.

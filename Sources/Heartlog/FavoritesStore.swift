@@ -1,6 +1,6 @@
 import HeartlogFiles
-import HeartlogStorage
-import HeartlogTracing
+import HeartlogEngine
+import HeartlogFormat
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -26,9 +26,10 @@ public final class FavoritesStore: Sendable {
   public let path: String
   package let options: StoreOptions
   let fileSystem: any FileSystem
-  let snapshots: SnapshotKeeper
-  let projection: Projection
-  let log: CommitLog
+  let engine: Engine
+  var log: CommitLog { engine.log }
+  var projection: Projection { engine.projection }
+  var snapshots: SnapshotKeeper { engine.snapshots }
   /// What reads compare to learn that another process has written.
   let seen: SeenGeneration
   let localStore: LocalStore
@@ -44,10 +45,13 @@ public final class FavoritesStore: Sendable {
   /// - Parameters:
   ///   - path: the folder of the store.
   ///   - options: how the store is opened.
+  ///   - progress: called from time to time on the calling thread while a long log is read, with the bytes read so far and in total.
   /// - Throws: `HeartlogError`; `exists` if there is a file, or a folder with something else in it; `notAStore` if there is no store and the
   ///   options do not allow creating one; `newerFormat`, `readOnly`, `inputOutput`. A damaged store can still be opened for reading: see `findings`.
-  public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
-    try self.init(at: path, on: POSIXFileSystem(), options: options)
+  public convenience init(
+    at path: String, options: StoreOptions = StoreOptions(), progress: LogProgress? = nil
+  ) throws(HeartlogError) {
+    try self.init(at: path, on: POSIXFileSystem(), options: options, progress: progress)
   }
 
   /// Opens the store in the folder at a file URL, and creates it if there is none.
@@ -71,7 +75,7 @@ public final class FavoritesStore: Sendable {
     // Nobody else can open it.
     options.refreshesAutomatically = false
     return try FavoritesStore(
-      at: "/favorites.heartlog", on: MemoryFileSystem(recording: false), options: options)
+      at: "/favorites.heartlog", on: MemoryFileSystem(), options: options)
   }
 
   package init(
@@ -80,86 +84,19 @@ public final class FavoritesStore: Sendable {
     self.path = path
     self.options = options
     self.fileSystem = fileSystem
-    snapshots = SnapshotKeeper(at: path, on: fileSystem, options: options)
-    (projection, log) = try options.trace.span(.open) { [snapshots] () throws(HeartlogError) in
-      try Self.openLog(at: path, on: fileSystem, options: options, snapshots, progress: progress)
-    }
+    engine = try Engine(
+      at: path, on: fileSystem, options: options.storage, policy: options.snapshots,
+      creatingNamed: options.createsIfMissing ? options.name : nil, progress: progress)
+    let log = engine.log
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)
     coalesced = CoalescedWrites(clock: options.clock, scheduler: options.storage.scheduler)
-    let scheduler = options.storage.scheduler
-    projection.hub.onSubscription { [weak log] in
-      guard let log else { return nil }
-      if let watching = Watching(log, scheduler) { return watching }
-      return Polling { [weak log] in
-        if let log { scheduler.run { log.refreshPolled() } }
-      }
-    }
-    if trace.isOn { for finding in findings { trace.record(.damage, finding.error.description) } }
-  }
-
-  private static func openLog(
-    at path: String, on fileSystem: any FileSystem, options: StoreOptions, _ snapshots: SnapshotKeeper,
-    progress: LogProgress?
-  ) throws(HeartlogError) -> (Projection, CommitLog) {
-    let storage = options.storage
-    var claims: [SnapshotClaim] = []
-    func open(from found: SnapshotKeeper.Found?) throws(HeartlogError) -> (Projection, CommitLog) {
-      let projection = Projection(snapshots, from: found)
-      let log = try CommitLog(
-        at: path, on: fileSystem, options: storage, sink: projection, from: found?.positions ?? [],
-        snapshots: claims, progress: progress)
-      if found == nil {
-        projection.noteErased(generation: log.erasedGeneration)
-      } else if found?.state.erasedGeneration != log.erasedGeneration {
-        throw HeartlogError(.otherLog, SnapshotKeeper.erasedSince)
-      }
-      projection.noteSnapshot(covering: found?.state.eventCount ?? 0)
-      if let found { snapshots.note(log.movedPositions, of: found) }
-      return (projection, log)
-    }
-    while let found = snapshots.newest() {
-      claims.append(found.claim)
-      do { return try open(from: found) } catch {
-        try snapshots.passOver(found, because: error)
-        if error.mismatch == .otherLog { claims.removeLast() }
-      }
-    }
-    do {
-      return try open(from: nil)
-    } catch {
-      guard error.code == .notAStore, options.createsIfMissing, options.access == .readWrite else {
-        throw error
-      }
-    }
-    do { try CommitLog.create(at: path, on: fileSystem, name: options.name, options: storage) } catch {
-      guard error.code == .exists else { throw error }
-      let occupied = error
-      // Another process created the store at the same time, unless something else is at the path.
-      do { return try open(from: nil) } catch { throw error.code == .notAStore ? occupied : error }
-    }
-    return try open(from: nil)
-  }
-
-  /// Opens an existing store, with progress reports for long logs.
-  ///
-  /// - Parameters:
-  ///   - path: the folder of the store.
-  ///   - options: as for the initializer, except that no store is created.
-  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
-  /// - Throws: `notAStore` if there is no store; otherwise like the initializer.
-  public static func open(
-    at path: String, options: StoreOptions = StoreOptions(), progress: LogProgress?
-  ) throws(HeartlogError) -> FavoritesStore {
-    var options = options
-    options.createsIfMissing = false
-    return try FavoritesStore(at: path, on: POSIXFileSystem(), options: options, progress: progress)
   }
 
   /// Creates an empty store, and the missing folders above it.
   ///
   /// - Throws: `HeartlogError`; `exists` if there already is something at the path.
-  public static func create(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
+  package static func create(at path: String, options: StoreOptions = StoreOptions()) throws(HeartlogError) {
     try heartlogErrors {
       try CommitLog.create(at: path, on: POSIXFileSystem(), name: options.name, options: options.storage)
     }
@@ -208,20 +145,13 @@ public final class FavoritesStore: Sendable {
   /// sealing in the background are abandoned; they are due again later. Writes in progress are waited for.
   ///
   /// The store stays usable: any later call wakes it by itself. Streams of changes go on, and tell what was missed, from the next read, write or
-  /// `refresh()` on. See <doc:ExtensionsAndWidgets>.
+  /// `refresh()` on. See <doc:FollowingChanges>.
   ///
   /// - Throws: `misuse` inside `write { }` and after `close()`; `outcomeUnknown` if the disk fails. The lock is released also then.
   public func rest() throws(HeartlogError) {
     try refuseInsideWrite("rest")
     try flushCoalesced()
-    projection.hub.rest()
-    snapshots.rest()
-    // What was queued may have made a snapshot due.
-    defer {
-      projection.hub.rest()
-      snapshots.rest()
-    }
-    try log.restNow()
+    try engine.rest()
     try localStore.rest()
   }
 
@@ -232,10 +162,7 @@ public final class FavoritesStore: Sendable {
   public func close() throws(HeartlogError) {
     try flush()
     try localStore.close()
-    log.close()
-    projection.snapshotAtClose()
-    snapshots.finish()
-    projection.hub.finish()
+    engine.close()
   }
 
   deinit { projection.hub.finish() }
@@ -249,17 +176,12 @@ public final class FavoritesStore: Sendable {
   @discardableResult
   public func seal(progress: LogProgress? = nil) throws(HeartlogError) -> SealReport {
     try refuseInsideWrite("seal")
-    let report = try log.seal(progress: progress)
-    // Without a new snapshot, the next open would compare the old one with the newly sealed log commit by commit.
-    if report.sealedFiles > 0, projection.hasSnapshot { snapshots.makeIfPossible(anew: true) }
-    return report
+    return try engine.seal(progress: progress)
   }
 
   /// The damage that was found, and what recovery did about it. The part of the log before the snapshot that the store was opened from is
   /// not checked: see `verify(progress:)`.
-  public var findings: [Finding] {
-    log.findings.union(snapshots.findings)
-  }
+  public var findings: [Finding] { engine.findings }
 
   /// Why the last attempt to seal in the background failed; nil if it succeeded. A failure costs only disk space.
   public var sealingFailure: HeartlogError? { log.sealingFailure.map(HeartlogError.init) }

@@ -1,9 +1,11 @@
+@_exported import HeartlogEngine
 @_exported import HeartlogFormat
 @_exported import HeartlogState
-import HeartlogStorage
 
-#if Tracing
-  @_exported import HeartlogTracing
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
 #endif
 
 extension HeartlogError {
@@ -13,4 +15,18 @@ extension HeartlogError {
 
 extension FieldCodingError: HeartlogErrorConvertible {
   package var heartlogError: HeartlogError { HeartlogError(.invalidItem, description) }
+}
+
+// An alert shows an error's `localizedDescription`: the same sentence as its description, without the file and the place in it.
+
+extension HeartlogError: LocalizedError {
+  public var errorDescription: String? { message }
+}
+
+extension FieldCodingError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension MalformedError: LocalizedError {
+  public var errorDescription: String? { description }
 }

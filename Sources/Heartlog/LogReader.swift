@@ -1,5 +1,5 @@
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 
 /// Reads the log of a store commit by commit. It takes no lock, and can continue after more was written.
 public final class LogReader {
@@ -13,7 +13,7 @@ public final class LogReader {
   ///   - path: the folder of the store.
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: `notAStore`, `newerFormat`, `inputOutput`.
-  public convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
+  package convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
     let log = try MergedLog(at: path, on: POSIXFileSystem(), progress: progress)
     self.init(log)
   }
@@ -70,13 +70,13 @@ public final class LogReader {
 
   /// The time of the commit that `next` returned last, for comparison with a moment: the latest wall time of its device up to that commit,
   /// in milliseconds since 1970. If a device's clock was set back, later commits keep the time from before. 0 before the first commit.
-  public var lastTime: Milliseconds { log.lastTime }
+  package var lastTime: Milliseconds { log.lastTime }
 
   /// The replicas whose streams were found so far.
-  public var replicas: [ReplicaID] { log.replicas }
+  package var replicas: [ReplicaID] { log.replicas }
 
   /// Returns the display name of a replica; nil if its stream was not found yet.
-  public func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
+  package func name(of replica: ReplicaID) -> String? { log.name(of: replica) }
 
   /// Returns the position of the commit that a moment names, read or not; nil if the log does not have it, or if the moment is a time.
   package func position(of moment: LogMoment) throws(HeartlogError) -> CommitPosition? {

@@ -1,6 +1,6 @@
+import HeartlogFiles
 import HeartlogFormat
-import HeartlogStorage
-import HeartlogTracing
+import HeartlogEngine
 
 #if canImport(Darwin)
   import Darwin
@@ -8,26 +8,8 @@ import HeartlogTracing
   import Glibc
 #endif
 
-/// Where the device key of a store is kept.
-public enum DeviceKeyPlace: Sendable {
-  /// In the store's folder, in the file `keys/device`, which only its owner can read.
-  case folder
-  /// Where the app keeps it, for example in a keychain.
-  case app(any DeviceKeyStore)
-  /// There is no key: the store signs nothing, and shows to others as unsigned.
-  case none
-}
-
 /// How a store is opened.
 public struct StoreOptions: Sendable {
-  /// Whether a store is opened for writing.
-  public enum Access: Sendable {
-    /// Reads and writes.
-    case readWrite
-    /// Read only: takes no lock and creates no store; every write throws `readOnly`.
-    case readOnly
-  }
-
   /// The display name of this replica, used when the store is created: at most 127 bytes without control characters.
   public var name = ""
   /// The origin of commits whose write names none, such as an app's name.
@@ -35,7 +17,7 @@ public struct StoreOptions: Sendable {
   /// When a write returns: after fdatasync (`durable`), or after the write itself (`buffered`), flushed within 100 ms.
   public var durability = Durability.durable
   /// Whether the store is opened for writing; by default it is.
-  public var access = Access.readWrite
+  public var access = StoreAccess.readWrite
   /// Whether to create a store if there is none.
   public var createsIfMissing = true
   /// When snapshots are written automatically. Opening from a snapshot is fast.
@@ -74,16 +56,11 @@ public struct StoreOptions: Sendable {
 
   package var storage: StorageOptions {
     var storage = StorageOptions()
-    storage.access = access == .readOnly ? .readOnly : .readWrite
+    storage.access = access
     storage.lockMillisecondsMax = lockMillisecondsMax
     storage.random = random
     storage.trace = trace
-    storage.keys =
-      switch deviceKey {
-      case .none: .none
-      case .folder: .folder
-      case .app(let store): .app(store)
-      }
+    storage.keys = deviceKey
     changeStorage(&storage)
     return storage
   }
@@ -97,4 +74,19 @@ public struct StoreOptions: Sendable {
     clock_gettime(CLOCK_REALTIME, &time)
     return Milliseconds(time.tv_sec) * 1_000 + Milliseconds(time.tv_nsec / 1_000_000)
   }
+}
+
+extension FavoritesStore {
+  /// Returns whether other users of this machine can read the store in a folder, or hold its lock. Stores are created for their owner only.
+  /// The next write to a store that an older Heartlog created removes the access of others.
+  ///
+  /// - Returns: whether they can; false also if there is no store, or if it belongs to another user.
+  /// - Throws: `inputOutput` if the permissions cannot be read.
+  package static func isOpenToOthers(at path: String) throws(HeartlogError) -> Bool {
+    try CommitLog.isOpenToOthers(at: path, on: POSIXFileSystem())
+  }
+
+  /// Whether other users of this machine could read the store, or hold its lock, until this object first wrote to it. That write removed
+  /// their access.
+  package var wasOpenToOthers: Bool { log.hasTakenPermissions }
 }

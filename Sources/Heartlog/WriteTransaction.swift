@@ -1,4 +1,4 @@
-import HeartlogStorage
+import HeartlogEngine
 import Synchronization
 
 #if canImport(Darwin)
@@ -127,6 +127,13 @@ extension FavoritesStore {
     _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey, over queued: QueuedCommits,
     _ changes: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
+    // What another program wrote there can be undone.
+    if library.isReserved, !operation.isOverwrite {
+      throw HeartlogError(
+        .invalid,
+        "nothing can be written to \"\(library.name)\": libraries whose names begin with \"heartlog.\" are reserved for the store"
+      )
+    }
     do throws(MalformedError) {
       // An operation that needs no event is still rejected if it breaks a rule.
       try NameRules.checkItem(id)

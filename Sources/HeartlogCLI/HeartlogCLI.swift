@@ -1,3 +1,4 @@
+import CHeartlogPlatform
 import Heartlog
 
 #if canImport(Darwin)
@@ -25,82 +26,134 @@ public enum HeartlogCLI {
       return run(
         arguments: try Environment.arguments(), environment: environment, output: output, clock: .ofProcess())
     } catch {
-      return report(error, UntoldWrites(), on: output, style: Style(isEnabled: false)).rawValue
+      output.errorLine("heartlog: \(error.sentence)")
+      return error.exitCode.rawValue
     }
   }
 
   /// Runs one command line: `arguments` are the words after the program's name.
   ///
   /// - Returns: the exit code.
-  public static func run(arguments: [String], environment: [String: String]) -> Int32 {
-    run(
-      arguments: arguments, environment: environment, output: .ofProcess(environment: environment),
-      clock: .ofProcess())
-  }
-
   static func run(
     arguments: [String], environment: [String: String], output: Output, clock: LocalClock
   ) -> Int32 {
-    let style = Style(isEnabled: output.error.isTerminal && Style.isWanted(environment))
-    let untold = UntoldWrites()
-    func report(_ error: CommandError) -> ExitCode { Self.report(error, untold, on: output, style: style) }
     if let request = CandidatesRequest(arguments, environment: environment) {
       for line in request.lines(clock: clock) { _ = try? output.line(line) }
       _ = try? output.flush()
       return ExitCode.success.rawValue
     }
-    var exitCode: ExitCode
-    do {
-      let parsed = try ArgumentParser(table: .heartlog, clock: clock).parse(arguments)
-      let context = CommandContext(
-        output: output, environment: environment, storeOption: parsed.store, isJSON: parsed.isJSON,
-        clock: clock, untold: untold)
-      exitCode = try run(parsed.request, context)
-      try output.flush()
-    } catch OutputError.closed {
-      exitCode = .success
-    } catch let OutputError.failed(number) {
-      let reason = String(cString: strerror(number))
-      exitCode = report(CommandError(.inputOutput, "cannot write standard output", at: reason))
-    } catch let error as CommandError {
-      exitCode = report(error)
-    } catch let error as HeartlogError {
-      exitCode = report(CommandError(error))
+    var context = CommandContext(output: output, environment: environment, clock: clock)
+    do { return try run(arguments, &context).rawValue } catch OutputError.closed {
+      return ExitCode.success.rawValue
     } catch {
-      exitCode = report(CommandError(.inputOutput, "\(error)"))
+      let error = CommandError(describing: error)
+      // A failure to flush is not reported: `error` is what ends the command.
+      _ = try? output.flush()
+      context.warn([error.sentence, context.unreported.sentence].compactMap(\.self).joined(separator: " "))
+      return error.exitCode.rawValue
     }
-    return exitCode.rawValue
   }
 
-  private static func run(_ request: ArgumentParser.Request, _ context: CommandContext) throws -> ExitCode {
-    switch request {
+  private static func run(_ words: [String], _ context: inout CommandContext) throws -> ExitCode {
+    let parsed = try ArgumentParser(table: .heartlog, clock: context.clock).parse(words)
+    (context.storeOption, context.isJSON) = (parsed.store, parsed.isJSON)
+    let exitCode: ExitCode
+    switch parsed.request {
     case .version:
       try context.output.line("heartlog \(Version.text)")
-      return .success
+      exitCode = .success
     case .help(let topic):
       try context.output.write(
         HelpPage(table: .heartlog, style: context.style, width: context.width).text(topic))
-      return .success
+      exitCode = .success
     case .command(let arguments):
       guard let type = CommandTable.types.first(where: { $0.description.name == arguments.command.name })
       else { throw CommandError.usage("unknown command \(Quoted(arguments.command.name))") }
       defer {
-        context.tellDroppedSnapshots()
-        context.tellClosedStores()
+        context.warnAboutDroppedSnapshots()
+        context.warnAboutClosedStores()
       }
-      return try type.init(arguments).run(context)
+      exitCode = try type.init(arguments).run(context)
     }
+    try context.output.flush()
+    return exitCode
+  }
+}
+
+/// The versions of the `heartlog` command.
+enum Version {
+  static let text = "0.1.0"
+  /// The version of the store format that it writes.
+  static let storeFormat = 1
+}
+
+/// The environment variables that this program reads.
+enum Environment {
+  static let names = [
+    "HEARTLOG_STORE", "HOME", "XDG_DATA_HOME", "NO_COLOR", "TERM", "COLUMNS", "HEARTLOG_SSH",
+    "HEARTLOG_HUB_INVITATION",
+  ]
+
+  static func ofProcess() -> [String: String] {
+    var values: [String: String] = [:]
+    for name in names {
+      if let value = getenv(name) { values[name] = String(cString: value) }
+    }
+    return values
   }
 
-  /// Prints an error on standard error, with what was written but not reported yet. Flushes standard output first.
-  private static func report(
-    _ error: CommandError, _ untold: UntoldWrites, on output: Output, style: Style
-  ) -> ExitCode {
-    // A failure to flush is not reported: `error` is what ends the command.
-    _ = try? output.flush()
-    let sentences = [error.sentence, untold.sentence].compactMap { $0 }
-    output.errorLine(
-      "\(style(.failure, "heartlog:")) \(DisplayText.visible(sentences.joined(separator: " ")))")
-    return error.exitCode
+  /// The words after the program's name.
+  ///
+  /// Reads the raw bytes: `CommandLine.arguments` silently repairs invalid UTF-8, which would turn it into another id. On Linux it also
+  /// looks for the words in /proc, and there are none if that cannot be read: then every command would print the help and succeed.
+  static func arguments() throws(CommandError) -> [String] {
+    var count: Int32 = 0
+    var values = heartlog_arguments(&count)
+    if values == nil { (values, count) = (CommandLine.unsafeArgv, CommandLine.argc) }
+    guard let values, count > 0 else {
+      throw CommandError(.inputOutput, "the words of the command line cannot be read")
+    }
+    var words: [String] = []
+    for index in 1..<Int(count) {
+      guard let bytes = values[index] else { break }
+      guard let word = String(validatingCString: bytes) else {
+        throw .usage("argument \(index) is not valid UTF-8", hint: "Names, ids and paths must be UTF-8.")
+      }
+      words.append(word)
+    }
+    return words
+  }
+}
+
+/// The location of the store.
+enum StoreLocation {
+  static let folderName = "favorites.heartlog"
+
+  /// `--store`, else `$HEARTLOG_STORE`, else a folder in the platform's data directory. An empty variable counts as unset.
+  static func directory(
+    option: String?, environment: [String: String]
+  ) throws(CommandError) -> String {
+    if let option { return option }
+    if let named = environment["HEARTLOG_STORE"], !named.isEmpty { return named }
+    #if canImport(Darwin)
+      let parts = ("Library/Application Support", "Heartlog")
+    #else
+      let parts = (".local/share", "heartlog")
+      // The XDG Base Directory Specification says to ignore a path that is not absolute.
+      if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+        return join(data, parts.1, folderName)
+      }
+    #endif
+    guard let home = environment["HOME"], !home.isEmpty else {
+      throw .usage(
+        "no store is named, and HOME is not set", hint: "Name the store with --store DIR.")
+    }
+    return join(home, parts.0, parts.1, folderName)
+  }
+
+  private static func join(_ base: String, _ parts: String...) -> String {
+    var base = base[...]
+    while base.utf8.count > 1, base.hasSuffix("/") { base.removeLast() }
+    return parts.reduce(base == "/" ? "" : String(base)) { "\($0)/\($1)" }
   }
 }

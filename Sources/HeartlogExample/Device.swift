@@ -1,5 +1,6 @@
 import Heartlog
-import HeartlogShipping
+import HeartlogLibraries
+import HeartlogSync
 import HeartlogTesting
 
 #if canImport(FoundationEssentials)
@@ -59,5 +60,30 @@ struct Device: Sendable {
     }
     try peer.close()
     return try report.get()
+  }
+}
+
+/// The answers of the apps' services: files in `fixtures`, which were recorded from the real services.
+enum Service {
+  private static let folder = "fixtures"
+
+  static func bytes(_ path: String) throws -> [UInt8] {
+    let file = "\(folder)/\(path)"
+    guard let bytes = FileManager.default.contents(atPath: file) else {
+      throw HeartlogError(
+        .notFound, "an answer of a service cannot be read; run this in the folder of the package", file: file)
+    }
+    return Array(bytes)
+  }
+
+  static func json(_ path: String) throws -> JSONValue { try JSONValue.parse(bytes(path)) }
+
+  /// Items with one JSON object per line: `{"id", "fields": {…}}`.
+  static func archives() throws -> [Archive] {
+    try bytes("items/archives.jsonl").split(separator: UInt8(ascii: "\n")).map { line in
+      let item = try JSONValue.parse(Array(line))
+      let members = [JSONMember("id", item["id"] ?? .null)] + (item["fields"]?.object ?? [])
+      return try JSONDecoder().decode(Archive.self, from: Data(JSONValue.object(members).jsonText.utf8))
+    }
   }
 }

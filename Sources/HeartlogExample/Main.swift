@@ -1,84 +1,99 @@
+import Dispatch
 import Foundation
 import Heartlog
-import Observation
 
-/// heartlog-example [APP] [--store DIR] [--peer DIR]: five small apps with one store, on a terminal.
+/// heartlog-example [APP] [--store DIR] [--peer DIR]: five small apps over one store. Each line of the input is a command.
 @main
 struct Main {
   @MainActor static func main() async {
     do {
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
-      guard !arguments.wantsHelp else { return print(Arguments.usage) }
+      guard !arguments.wantsHelp else { return write(Arguments.usage + "\n") }
       let temporary = FileManager.default.temporaryDirectory
       let path =
-        arguments.store ?? temporary.appending(path: "heartlog-example-\(UUID().uuidString.prefix(8))").path
-      let device = Device(path: path, name: arguments.name, peer: arguments.peer, now: arguments.now)
-      guard arguments.keys != nil || Terminal.isThere else {
-        throw UsageError("there is no terminal; see --keys")
+        arguments.options["--store"]
+        ?? temporary.appending(path: "heartlog-example-\(UUID().uuidString.prefix(8))").path
+      let device = Device(
+        path: path, name: arguments.options["--name"] ?? "phone", peer: arguments.options["--peer"],
+        now: arguments.now)
+      let program = try Program(device, showing: arguments.app) { write($0 + "\n") }
+      let prompt = isatty(STDIN_FILENO) == 1 ? "> " : ""
+      write(prompt)
+      for await line in lines() {
+        await program.run(line)
+        guard !program.isEnded else { break }
+        write(prompt)
       }
-      let program = try Program(device, showing: arguments.app)
-      let signal: Int32?
-      if let keys = arguments.keys {
-        for key in keys where !program.isEnded { await program.press(key) }
-        print(program.frame.text, terminator: "")
-        signal = nil
-      } else {
-        signal = try await play(program, ticks: arguments.now == nil)
-      }
-      try await program.close()
-      if arguments.store == nil { print("The store of all that: \(path)") }
-      // Whoever sent it learns from the exit status that it did.
-      if let signal { end(by: signal) }
+      try program.close()
+      if arguments.options["--store"] == nil { write("The store of all that: \(path)\n") }
     } catch {
       FileHandle.standardError.write(Data("heartlog-example: \(error)\n".utf8))
       exit(error is UsageError ? 64 : 1)
     }
   }
 
-  /// Runs the program on the terminal until it ends.
-  ///
-  /// - Returns: the signal that ended it.
-  @MainActor private static func play(_ program: Program, ticks: Bool) async throws -> Int32? {
-    let terminal = try Terminal()
-    defer { terminal.end() }
-    program.size = terminal.size
-    draw(program, on: terminal)
-    let ticking = Task {
-      while ticks, !Task.isCancelled {
-        program.tick()
-        try await Task.sleep(for: .seconds(1))
+  /// Unlike `print`, not kept back where the output is a pipe.
+  private static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+
+  /// The lines of the input. They are read on a thread of their own: the main actor reports what other programs write.
+  private static func lines() -> AsyncStream<String> {
+    AsyncStream { continuation in
+      DispatchQueue(label: "input").async {
+        while let line = readLine() { continuation.yield(line) }
+        continuation.finish()
       }
     }
-    defer { ticking.cancel() }
-    for await input in terminal.input {
-      switch input {
-      case .resized: program.size = terminal.size
-      case .ended(let signal): return signal
-      case .keys(let keys): for key in keys where !program.isEnded { await program.press(key) }
+  }
+}
+
+/// The arguments of the command line.
+struct Arguments {
+  /// The app that is shown first.
+  private(set) var app: String?
+  /// The values of the options: `--store DIR`.
+  private(set) var options: [String: String] = [:]
+  private(set) var now: Date?
+  private(set) var wantsHelp = false
+
+  static let usage = """
+    heartlog-example [APP] [--store DIR] [--peer DIR]
+
+    Five small apps over one store: archives, papers, cities, breeds and books; "devices" shows who wrote what. Each line
+    of the input is a command; "help" lists them.
+
+    --store DIR   the store; without it, a new one in the temporary folder
+    --peer DIR    the store of a second device, for the command "sync"; created if it is new
+    --name NAME   the name of this device if the store is new: phone
+    --now TIME    stops the clock, which each command then moves by a second, and makes all ids reproducible, for tests
+
+    Run it in the folder of the package.
+    """
+
+  init(_ words: some Sequence<String>) throws(UsageError) {
+    var words = words.makeIterator()
+    while let word = words.next() {
+      switch word {
+      case "--help", "-h": wantsHelp = true
+      case "--store", "--peer", "--name", "--now":
+        guard let value = words.next() else { throw UsageError("\(word) needs a value") }
+        options[word] = value
+      default:
+        guard Program.apps.contains(word), app == nil else {
+          throw UsageError("there is no app \"\(word)\"; there are \(Program.apps.joined(separator: ", "))")
+        }
+        app = word
       }
-      if program.isEnded { return nil }
     }
-    return nil
-  }
-
-  /// Draws the screen, and again when anything that it shows changes: by a key, a model or another process.
-  @MainActor private static func draw(_ program: Program, on terminal: Terminal) {
-    let frame = withObservationTracking {
-      program.frame
-    } onChange: {
-      Task { @MainActor in draw(program, on: terminal) }
+    guard let text = options["--now"] else { return }
+    guard let date = try? Date(text, strategy: .iso8601) else {
+      throw UsageError("\"\(text)\" is no time as 2026-03-02T08:00:00Z")
     }
-    if !program.isEnded { terminal.show(frame) }
+    now = date
   }
+}
 
-  private static func end(by number: Int32) -> Never {
-    signal(number, SIG_DFL)
-    var mask = sigset_t()
-    sigemptyset(&mask)
-    sigaddset(&mask, number)
-    // Threads of libdispatch block it.
-    pthread_sigmask(SIG_UNBLOCK, &mask, nil)
-    raise(number)
-    exit(128 + number)
-  }
+struct UsageError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
 }

@@ -1,4 +1,5 @@
 import CHeartlogPlatform
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin
@@ -14,7 +15,7 @@ package protocol LockFile: AnyObject, Sendable {
   /// Takes the lock unless another open holds it. Returns true if this open now holds it.
   ///
   /// - Throws: `ESTALE` or `ENOENT` if the name now refers to another file or no longer exists.
-  func tryLock() throws(FileError) -> Bool
+  func tryLock() throws(HeartlogError) -> Bool
 
   func unlock()
 
@@ -46,7 +47,7 @@ package protocol LockFile: AnyObject, Sendable {
   /// may hold locks: it must only start what it wants to do.
   ///
   /// - Throws: `EMFILE` or `ENOSPC` if the system does not allow another watch, `ENOTSUP` if it has none.
-  func watch(_ changed: @escaping @Sendable () -> Void) throws(FileError) -> any LockFileWatch
+  func watch(_ changed: @escaping @Sendable () -> Void) throws(HeartlogError) -> any LockFileWatch
 }
 
 /// A watch on a lock file. It ends when it is released.
@@ -98,7 +99,25 @@ extension LockFile {
   package func increment(_ word: Int) { store(load(word) &+ 1, word) }
   package var isWritable: Bool { true }
   package func announce() {}
-  package func watch(_ changed: @escaping @Sendable () -> Void) throws(FileError) -> any LockFileWatch {
-    throw FileError(operation: "watch", path: "lock", code: ENOTSUP)
+  package func watch(_ changed: @escaping @Sendable () -> Void) throws(HeartlogError) -> any LockFileWatch {
+    throw HeartlogError(operation: "watch", path: "lock", code: ENOTSUP)
   }
+}
+
+/// A process that holds a lock.
+package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
+  package var process: Int32
+  /// The name of its program; nil if that is unknown.
+  package var name: String?
+  /// Whether a signal or a debugger has stopped it: it does not go on by itself.
+  package var isStopped: Bool
+
+  package init(process: Int32, name: String? = nil, isStopped: Bool = false) {
+    self.process = process
+    self.name = name
+    self.isStopped = isStopped
+  }
+
+  /// Such as "process 4711 (heartlog)".
+  package var description: String { "process \(process)\(name.map { " (\($0))" } ?? "")" }
 }

@@ -48,16 +48,18 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
   /// Boxed, so that a function that checks for an error passes one word instead of ten.
   private final class Content: Sendable {
     let code: Code
-    let message: String
+    /// Composed only where somebody reads it: most failed calls just say that a file is not there.
+    let message: @Sendable () -> String
     let file: String?
     let offset: UInt64?
     let commits: ClosedRange<CommitNumber>?
     let mismatch: PositionMismatch?
+    let systemCode: Int32?
 
     init(
-      _ code: Code, _ message: String, _ file: String?, _ offset: UInt64?,
-      _ commits: ClosedRange<CommitNumber>?,
-      _ mismatch: PositionMismatch?
+      _ code: Code, _ message: @escaping @Sendable () -> String, _ file: String?, _ offset: UInt64? = nil,
+      _ commits: ClosedRange<CommitNumber>? = nil, _ mismatch: PositionMismatch? = nil,
+      systemCode: Int32? = nil
     ) {
       self.code = code
       self.message = message
@@ -65,6 +67,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
       self.offset = offset
       self.commits = commits
       self.mismatch = mismatch
+      self.systemCode = systemCode
     }
   }
 
@@ -73,7 +76,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
   /// The kind of error, to switch on.
   public var code: Code { content.code }
   /// One sentence, without a full stop.
-  public var message: String { content.message }
+  public var message: String { content.message() }
   /// The path of the file concerned; nil if there is none.
   public var file: String? { content.file }
   /// The offset in bytes from the start of `file`.
@@ -93,7 +96,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     _ code: Code, _ message: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil
   ) {
-    content = Content(code, message, file, offset, commits, nil)
+    content = Content(code, { message }, file, offset, commits)
   }
 
   /// The message, followed by the file, offset and commits if they are known.
@@ -125,7 +128,18 @@ extension HeartlogError {
     _ mismatch: PositionMismatch, _ message: String, file: String? = nil,
     commits: ClosedRange<CommitNumber>? = nil
   ) {
-    content = Content(.misuse, message, file, nil, commits, mismatch)
+    content = Content(.misuse, { message }, file, nil, commits, mismatch)
+  }
+}
+
+extension HeartlogError {
+  /// The `errno` of a system call that failed; nil for other errors.
+  package var systemCode: Int32? { content.systemCode }
+
+  package init(
+    _ code: Code, file: String, systemCode: Int32, message: @escaping @Sendable () -> String
+  ) {
+    content = Content(code, message, file, systemCode: systemCode)
   }
 }
 

@@ -63,6 +63,7 @@ struct BlockApplier {
   /// Writes the events of the commits at these indices, which follow those written before.
   mutating func play(_ indices: Range<Int>, on state: inout FavoritesState) {
     let eventStarts = columns.commits.eventStarts
+    assert(Int(eventStarts[indices.lowerBound]) >= cursor.event, "commits are written in order")
     columns.skip(Int(eventStarts[indices.lowerBound]) - cursor.event, &cursor)
     intern(upTo: Int(eventStarts[indices.upperBound]), &state)
     for library in state.tables.indices { state.tables[library].makeOwnIfShared() }
@@ -71,6 +72,7 @@ struct BlockApplier {
     swap(&tables, &state.tables)
     tables.withUnsafeMutableBufferPointer { play(indices, on: $0, order: &state.replicas) }
     swap(&tables, &state.tables)
+    assert(cursor.event == Int(eventStarts[indices.upperBound]), "every event of the commits is written")
   }
 
   private mutating func play(

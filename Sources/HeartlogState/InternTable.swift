@@ -1,3 +1,5 @@
+import HeartlogFormat
+
 /// Byte strings, numbered from 0 in the order of insertion: a name is stored once and is a small integer
 /// from then on.
 ///
@@ -20,6 +22,9 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   ///
   /// - Parameter entries: a power of two of them, some of which are free.
   init(seed: UInt64, entries: PagedTable<UInt64>, records: PagedTable<Record>, texts: TextTable) {
+    assert(
+      entries.count.nonzeroBitCount <= 1 && records.count <= entries.count,
+      "a search soon reaches a free entry")
     self.seed = seed
     self.entries = entries
     self.records = records
@@ -133,12 +138,14 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   /// `intern` of a prefetched key.
   mutating func intern(_ key: UnsafeRawBufferPointer, _ sought: Probe) -> Int32 {
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
+    assert(entries.count.nonzeroBitCount == 1 && count < entries.count, "a search reaches a free entry")
     var new = sought.key
     let hash = sought.hash
     var slot = slot(of: key, as: new, hash: hash)
     if slot < 0 {
       rebuildEntries()
       slot = self.slot(of: key, as: new, hash: hash)
+      assert(slot >= 0, "entries that were rebuilt have a free one")
     }
     let entry = entries[slot]
     if entry != 0 { return Int32(truncatingIfNeeded: entry) &- 1 }
@@ -146,6 +153,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     if !new.isInline { new.words.0 = texts.append(key) }
     records.append(Record(key: new))
     entries.write(slot).pointee = Self.entry(hash, number)
+    assert(count == Int(number) + 1, "keys are numbered in the order of insertion")
     return number
   }
 
@@ -216,6 +224,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   }
 
   private mutating func rehash(into capacity: Int) {
+    assert(capacity.nonzeroBitCount == 1 && capacity > entries.count, "the entries grow to a power of two")
     var new = PagedTable<UInt64>(zeros: capacity)
     let mask = capacity - 1
     for index in 0..<entries.count {
@@ -268,4 +277,119 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     let product = a.multipliedFullWidth(by: b)
     return product.high ^ product.low
   }
+}
+
+/// The names of fields, shared by all libraries. Each name has a slot, and a string that is created once.
+struct FieldNames: Sendable {
+  /// The names as strings, by slot.
+  struct Texts: Sendable {
+    fileprivate(set) var strings: [String] = []
+    /// Whether all names are ASCII, so that no two of them are canonically equivalent.
+    fileprivate(set) var areASCII = true
+
+    /// Returns whether a slot has that name, compared by bytes.
+    @inline(__always)
+    func isName(_ slot: FieldNameSlot, _ name: String) -> Bool {
+      let number = Int(slot.index)
+      guard strings.indices.contains(number), strings[number].utf8.count == name.utf8.count else {
+        return false
+      }
+      // Short strings are compared at once by `==`. A text that is equivalent to one of ASCII, but not the same, is longer.
+      return areASCII ? strings[number] == name : strings[number].hasSameBytes(as: name)
+    }
+  }
+
+  private var keys = InternTable<Key>()
+  private(set) var texts = Texts()
+  var strings: [String] { texts.strings }
+
+  var count: Int { keys.count }
+
+  mutating func intern(_ name: UnsafeRawBufferPointer) -> FieldNameSlot {
+    let number = keys.intern(name)
+    if Int(number) == texts.strings.count {
+      texts.strings.append(String(decoding: name, as: UTF8.self))
+      if !name.allSatisfy({ $0 < 0x80 }) { texts.areASCII = false }
+    }
+    assert(texts.strings.count == keys.count, "each name has a string")
+    return FieldNameSlot(index: number)
+  }
+
+  func find(_ name: String) -> FieldNameSlot? { keys.find(name).map(FieldNameSlot.init) }
+
+  /// Returns a name; empty for a slot without one.
+  func string(of slot: FieldNameSlot) -> String {
+    strings.indices.contains(Int(slot.index)) ? strings[Int(slot.index)] : ""
+  }
+
+  /// Returns all names sorted by bytes, and by slot the index of each in that order.
+  func sorted() -> (texts: [String], indices: [Int32]) {
+    let order = strings.indices.sorted { keys.precedes(Int32($0), Int32($1)) }
+    var indices = [Int32](repeating: 0, count: strings.count)
+    for (index, slot) in order.enumerated() { indices[slot] = Int32(index) }
+    return (order.map { strings[$0] }, indices)
+  }
+
+  /// Passes the bytes of a name to `body`, for the duration of the call.
+  func withBytes<R>(of slot: FieldNameSlot, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try keys.withBytes(of: slot.index, body)
+  }
+
+  /// Returns whether name `a` comes before name `b` in byte order.
+  func precedes(_ a: FieldNameSlot, _ b: FieldNameSlot) -> Bool { keys.precedes(a.index, b.index) }
+}
+
+extension FavoritesState {
+  /// Whether any item was ever written with a field of this name.
+  package func hasField(called name: String) -> Bool { fieldNames.find(name) != nil }
+}
+
+/// The name of a library, prepared for repeated lookups.
+package struct LibraryKey: Sendable {
+  /// The name of the library.
+  package let name: String
+  /// Whether only the store itself may write to it.
+  package let isReserved: Bool
+  let key: Key
+
+  package init(_ name: String) {
+    self.name = name
+    isReserved = name.utf8.starts(with: "heartlog.".utf8)
+    key = name.withBytes { Key($0) }
+  }
+}
+
+/// A library that was looked up, and its number.
+struct LastLibrary {
+  private var key = Key()
+  private(set) var number: Int32 = 0
+
+  /// No library. Its key equals no other, because it is longer than any name.
+  init() { key.count = .max }
+
+  init(key: Key, number: Int32) {
+    self.key = key
+    self.number = number
+  }
+
+  /// Returns whether a key is that of the library. False for a name that is too long for an inline key.
+  @inline(__always)
+  func isNamed(_ other: Key) -> Bool { key == other && key.isInline }
+}
+
+// Small integers that stand for names inside one state. They mean nothing outside it; a snapshot contains slots of its own. Each has a type
+// of its own, so that they cannot be mixed up.
+
+struct LibrarySlot: Hashable, Sendable { let index: Int32 }
+
+/// An item of one library.
+struct ItemSlot: Hashable, Sendable { let index: Int32 }
+
+struct FieldNameSlot: Hashable, Sendable { let index: Int32 }
+
+struct ReplicaSlot: Hashable, Sendable {
+  let index: Int32
+
+  /// No replica: the register was never written.
+  static let none = ReplicaSlot(index: -1)
 }

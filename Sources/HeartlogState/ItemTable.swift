@@ -103,12 +103,14 @@ struct ItemTable: Sendable {
   ///
   /// - Parameter number: the number of this count, one more than that of the last.
   mutating func beginCountingChanges(_ number: UInt32) {
+    assert(number != 0 && counting == 0, "one count is in progress at a time")
     counting = number
     changedCount = 0
   }
 
   /// Ends the count and returns it.
   mutating func endCountingChanges() -> Int {
+    assert(changedCount <= items.count, "an item is counted once")
     counting = 0
     return changedCount
   }
@@ -135,6 +137,7 @@ struct ItemTable: Sendable {
     _ event: EventHeader, to item: ItemSlot, favoritedDate: () -> Milliseconds, at position: WritePosition,
     order: inout ReplicaTable, fields: (_ write: (FieldWrite) -> Void) -> Void
   ) {
+    assert(item.index >= 0 && Int(item.index) < items.count, "the item was looked up")
     if let isFavorite = event.membership {
       writeOwnMembership(
         item, isFavorite: isFavorite, favoritedDate: favoritedDate(), at: position, order: &order)
@@ -391,5 +394,127 @@ struct ItemTable: Sendable {
     }
     rivals.replaceValues(moved)
     texts = new
+  }
+}
+
+// Creates the state of an item from its records.
+extension ItemTable {
+  /// Returns the indices of an item's fields that hold a value, sorted by the bytes of their names.
+  func heldFieldIndices(of item: ItemSlot, names: FieldNames) -> [Int] {
+    guard self.item(item).heldCount > 0 else { return [] }
+    var held = fieldIndices(of: item)
+    held.removeAll { fields.read($0).pointee.value.isNull }
+    for index in held.indices.dropFirst()
+    where !names.precedes(fields[held[index - 1]].name, fields[held[index]].name) {
+      held.sort { names.precedes(fields[$0].name, fields[$1].name) }
+      break
+    }
+    return held
+  }
+
+  func value(ofField index: Int) -> FieldValue { fields.read(index).pointee.value.value(in: texts) }
+
+  /// Returns whether one of an item's fields satisfies `isWanted`.
+  func holdsField(of record: ItemRecord, where isWanted: (FieldRecord) -> Bool) -> Bool {
+    for index in record.baseFieldRange(of: fields.count) where isWanted(fields.read(index).pointee) {
+      return true
+    }
+    // Bounded, because a malformed snapshot may claim more fields than it has.
+    var steps = record.addedFieldCount
+    var index = record.newestField
+    while steps > 0, index >= 0, Int(index) < fields.count {
+      let field = fields.read(Int(index)).pointee
+      if isWanted(field) { return true }
+      index = field.next
+      steps -= 1
+    }
+    return false
+  }
+
+  /// - Parameter id: the item's id, if known.
+  func state(
+    of item: ItemSlot, id: String? = nil, names: FieldNames, replicas: ReplicaTable
+  ) -> ItemState {
+    let record = self.item(item)
+    let held =
+      record.addedFieldCount > 0
+      ? PackedFields.make(
+        of: heldFieldIndices(of: item, names: names), in: fields.reader, names: names.texts,
+        textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
+      : PackedFields.make(
+        of: record.baseFieldRange(of: fields.count), in: fields.reader, names: names.texts,
+        textBytesMax: texts.byteCountMax, text: { texts.bytes($0, count: $1) })
+    return ItemState(record, id: id ?? ids.string(of: item.index), held, replicas)
+  }
+}
+
+extension ItemState {
+  init(_ record: ItemRecord, id: String, _ fields: PackedFields?, _ replicas: ReplicaTable) {
+    self.init(
+      id: id, isFavorite: record.isFavorite, favoritedMoment: replicas.favoritedMoment(of: record),
+      fields: ItemFields(fields))
+  }
+}
+
+/// The location of an item's record. Valid in the same state, and in states made from it by applying more commits.
+package struct ItemLocation: Hashable, Sendable {
+  /// The number of its library; -1 for an item that was never written.
+  package let library: Int32
+  /// Its number in the library.
+  package let item: Int32
+
+  package init(library: Int32, item: Int32) {
+    self.library = library
+    self.item = item
+  }
+}
+
+extension FavoritesState {
+  /// Returns the number of a library; nil if it was never written.
+  package func number(ofLibrary name: String) -> Int32? { libraryNames.find(name) }
+
+  /// Returns the name of the library with that number.
+  package func libraryName(_ number: Int32) -> String { libraryNames.string(of: number) }
+
+  /// Returns the location of an item; nil if it was never written.
+  package func location(of id: String, in library: String) -> ItemLocation? {
+    find(id, in: library).map { ItemLocation(library: Int32($0.table), item: Int32($0.slot)) }
+  }
+
+  /// Returns the locations of a block's items, in the order of the block.
+  package func locations(of block: ColumnBlock) -> [ItemLocation] {
+    let columns = block.columns
+    let libraries = columns.libraries.map { libraryNames.find($0) }
+    let finders = libraries.map { $0.map { tables[Int($0)].ids.finder } }
+    var locations = [ItemLocation](
+      repeating: ItemLocation(library: -1, item: -1), count: columns.items.count)
+    // Each lookup has two cache misses. Interleave several lookups so that the misses overlap.
+    let soughtTogether = InternTable<ItemRecord>.soughtTogether
+    var sought = [InternTable<ItemRecord>.Probe?](repeating: nil, count: soughtTogether)
+    for first in stride(from: 0, to: columns.items.count, by: soughtTogether) {
+      let items = first..<min(first + soughtTogether, columns.items.count)
+      for index in items {
+        let item = columns.items[index]
+        sought[index - first] = finders[Int(item.library)]?.seek(columns.texts.bytes(item.id))
+      }
+      for index in items {
+        if let probe = sought[index - first] { finders[Int(columns.items[index].library)]?.seekRecord(probe) }
+      }
+      for index in items {
+        let item = columns.items[index]
+        guard let probe = sought[index - first], let number = libraries[Int(item.library)] else { continue }
+        let id = columns.texts.bytes(item.id)
+        let found =
+          id.count <= Key.inlineBytesMax
+          ? finders[Int(item.library)]?.find(probe) : tables[Int(number)].find(id)?.index
+        if let found { locations[index] = ItemLocation(library: number, item: found) }
+      }
+    }
+    return locations
+  }
+
+  /// Returns the id of an item.
+  package func id(at location: ItemLocation) -> String {
+    tables[Int(location.library)].ids.string(of: location.item)
   }
 }

@@ -31,7 +31,7 @@ extension FavoritesState {
   ///       tag             u8: 1 bool, 2 int64, 3 double, 4 string, 5 JSON, 6 unknown (0, null, does not occur)
   ///       value           bool u8 · int64 8 bytes · double its 8 bytes of IEEE 754 · string and JSON u32 length,
   ///                       UTF-8 · unknown its own tag u8, u32 length, bytes
-  public func digest(of library: String) -> HeartlogDigest { digest(of: table(of: library) ?? ItemTable()) }
+  package func digest(of library: String) -> HeartlogDigest { digest(of: table(of: library) ?? ItemTable()) }
 
   private func digest(of table: ItemTable) -> Digest {
     var hasher = SHA256Hasher()

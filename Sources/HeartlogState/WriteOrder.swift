@@ -1,5 +1,11 @@
 import HeartlogFormat
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Which write had seen which, as far as the commits of a state tell.
 package struct WriteOrder: Sendable {
   private var replicas: ReplicaTable
@@ -23,4 +29,96 @@ package struct WriteOrder: Sendable {
 extension FavoritesState {
   /// Which write of this state had seen which.
   package var writeOrder: WriteOrder { WriteOrder(replicas) }
+}
+
+/// The position of an event in the `MergeOrder`.
+package struct EventPosition: Hashable, Sendable, Comparable {
+  /// Compared first.
+  package let stamp: HybridTimestamp
+  /// Compared if the stamps are equal.
+  package let replica: ReplicaID
+  /// Compared between events of one commit.
+  package let sequence: SequenceNumber
+
+  /// Creates a position.
+  package init(stamp: HybridTimestamp, replica: ReplicaID, sequence: SequenceNumber) {
+    self.stamp = stamp
+    self.replica = replica
+    self.sequence = sequence
+  }
+
+  package static func < (a: EventPosition, b: EventPosition) -> Bool {
+    MergeOrder.isLater(
+      stamps: (b.stamp.rawValue, than: a.stamp.rawValue),
+      numbers: (b.sequence.rawValue, than: a.sequence.rawValue), isSameReplica: a.replica == b.replica
+    ) { (b.replica, than: a.replica) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard count == other.count else { return false }
+    guard let first = baseAddress, let second = other.baseAddress else { return true }
+    return memcmp(first, second, count) == 0
+  }
+
+  /// Orders lexicographically; a prefix comes before a longer string. Compares eight bytes at a time. Every load stays inside the buffer,
+  /// because its offset plus eight is checked against the count first.
+  func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
+    let shared = Swift.min(count, other.count)
+    var offset = 0
+    while offset + 8 <= shared {
+      let a = UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let b = UInt64(bigEndian: other.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      if a != b { return a < b }
+      offset += 8
+    }
+    while offset < shared {
+      if self[offset] != other[offset] { return self[offset] < other[offset] }
+      offset += 1
+    }
+    return count < other.count
+  }
+
+  /// Multiplies and folds words of eight bytes, as wyhash does (Wang Yi, 2019). `hash` is a seed or the previous hash.
+  func hashed(into hash: inout UInt64) {
+    hash ^= UInt64(truncatingIfNeeded: count)
+    var offset = 0
+    while offset + 8 <= count {
+      hash = Self.fold(hash ^ loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xa076_1d64_78bd_642f)
+      offset += 8
+    }
+    var tail: UInt64 = 0
+    while offset < count {
+      tail = tail << 8 | UInt64(self[offset])
+      offset += 1
+    }
+    hash = Self.fold(hash ^ tail, 0xe703_7ed1_a0b4_28db)
+  }
+
+  private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let product = a.multipliedFullWidth(by: b)
+    return product.high ^ product.low
+  }
+
+  /// The first eight bytes as a big-endian integer, padded with zeros. Buffers with different prefixes sort like their prefixes.
+  var prefix: UInt64 {
+    if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
+    var word: UInt64 = 0
+    for byte in self { word = word << 8 | UInt64(byte) }
+    return count == 0 ? 0 : word << UInt64(64 - 8 * count)
+  }
+}
+
+extension String {
+  /// Passes the string's UTF-8 to `body`, for the duration of the call. Does not copy or retain the string, unless it is bridged from
+  /// another system.
+  @inline(__always)
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {
+      return result
+    }
+    var copy = self
+    return try copy.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+  }
 }

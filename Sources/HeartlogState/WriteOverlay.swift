@@ -1,5 +1,9 @@
 import HeartlogFormat
 
+#if DEBUG
+  import Synchronization
+#endif
+
 /// The writes of commits that are not yet published: a thin overlay that a writer reads through, so
 /// that its second operation on an item sees its first.
 ///
@@ -22,6 +26,9 @@ package struct WriteOverlay: Sendable {
     var fields = OverlayFields()
 
     mutating func merge(_ other: Item) {
+      assert(
+        id.hasSameBytes(as: other.id) && library.hasSameBytes(as: other.library),
+        "writes to one item are merged")
       membership = .later(membership, other.membership)
       fields.take(other.fields)
     }
@@ -214,11 +221,13 @@ package struct WriteOverlay: Sendable {
     if slots[slot] >= 0 { return Int(slots[slot]) }
     slots[slot] = Int32(items.count)
     items.append(Item(library: library, id: id, hash: hash))
+    assert(items.count * 2 <= slots.count, "a search soon reaches a free slot")
     return items.count - 1
   }
 
   /// The slot of the item, or the free slot where it would be inserted.
   private func slot(of id: String, in library: String, hash: Int) -> Int {
+    assert(slots.count.nonzeroBitCount == 1 && items.count < slots.count, "a search reaches a free slot")
     let mask = slots.count - 1
     var slot = hash & mask
     while slots[slot] >= 0 {
@@ -242,5 +251,114 @@ package struct WriteOverlay: Sendable {
       while slots[slot] >= 0 { slot = (slot + 1) & mask }
       slots[slot] = Int32(index)
     }
+  }
+}
+
+/// A write to a register that is not yet published.
+protocol PendingWrite {
+  var position: EventPosition { get }
+}
+
+extension PendingWrite {
+  /// The later of two writes to one register, which wins.
+  static func later(_ a: Self?, _ b: Self?) -> Self? {
+    guard let a, let b else { return a ?? b }
+    return b.isLater(than: a.position) ? b : a
+  }
+
+  /// Whether it wins over a write at a position; nil means a register that was never written.
+  func isLater(than position: EventPosition?) -> Bool { position.map { $0 < self.position } ?? true }
+}
+
+/// The fields of one item that are written and not yet published, each with its position in the total order.
+struct OverlayFields: Sendable {
+  struct Write: PendingWrite, Sendable {
+    let field: Field
+    let position: EventPosition
+  }
+
+  /// Up to this many are compared one by one; with more, their indices are looked up, so that a commit that writes many fields of one item
+  /// takes time proportional to their number.
+  private static let comparedMax = 64
+
+  /// In the order in which they were first written, one per name.
+  private(set) var writes: [Write] = []
+  /// Used if there are more than `comparedMax`.
+  private var indices: [UTF8Key: Int] = [:]
+
+  /// - Parameter fields: no two of them have the same name.
+  init(_ fields: [Field], at position: EventPosition) {
+    assert(Set(fields.map { UTF8Key($0.name) }).count == fields.count, "a field is written once")
+    writes = fields.map { Write(field: $0, position: position) }
+    if writes.count > Self.comparedMax { findIndices() }
+  }
+
+  init() {}
+
+  /// The write to a field.
+  subscript(name: String) -> Write? { index(of: name).map { writes[$0] } }
+
+  /// Adds a write; of two to one field the later one is kept.
+  mutating func take(_ new: Write) {
+    let name = new.field.name
+    if let index = index(of: name) {
+      if new.isLater(than: writes[index].position) { writes[index] = new }
+      return
+    }
+    writes.append(new)
+    switch writes.count {
+    case ...Self.comparedMax: break
+    case Self.comparedMax + 1: findIndices()
+    default: indices[UTF8Key(name)] = writes.count - 1
+    }
+    assert(writes.count <= Self.comparedMax || indices.count == writes.count, "each field has one write")
+  }
+
+  mutating func take(_ others: OverlayFields) {
+    if writes.isEmpty { return self = others }
+    for write in others.writes { take(write) }
+  }
+
+  /// Sorted by the bytes of their names.
+  var sorted: [Write] {
+    FieldVisits.note(writes.count)
+    return writes.sorted { $0.field.name.bytesPrecede($1.field.name) }
+  }
+
+  private func index(of name: String) -> Int? {
+    guard writes.count <= Self.comparedMax else {
+      FieldVisits.note(1)
+      return indices[UTF8Key(name)]
+    }
+    FieldVisits.note(writes.count)
+    return writes.firstIndex { $0.field.name.hasSameBytes(as: name) }
+  }
+
+  private mutating func findIndices() {
+    FieldVisits.note(writes.count)
+    indices.reserveCapacity(writes.count)
+    for (index, write) in writes.enumerated() { indices[UTF8Key(write.field.name)] = index }
+  }
+}
+
+/// The number of pending fields accessed: debug builds count them for tests, which check a bound on the work.
+enum FieldVisits {
+  #if DEBUG
+    final class Counter: Sendable {
+      private let visits = Atomic<Int>(0)
+
+      var count: Int { visits.load(ordering: .relaxed) }
+
+      fileprivate func add(_ count: Int) { visits.add(count, ordering: .relaxed) }
+    }
+
+    @TaskLocal static var counter: Counter?
+  #endif
+
+  @inline(__always)
+  static func note(_ count: Int) {
+    #if DEBUG
+      counter?.add(count)
+    #endif
   }
 }

@@ -1,1 +1,1 @@
-../../Sources/HeartlogFormat/Bytes/LZ4+Compression.swift
+../../Sources/HeartlogFormat/Platform/LZ4+Compression.swift

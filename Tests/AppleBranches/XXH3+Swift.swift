@@ -1,1 +1,1 @@
-../../Sources/HeartlogFormat/Hashes/XXH3+Swift.swift
+../../Sources/HeartlogFormat/Platform/XXH3+Swift.swift

@@ -24,6 +24,6 @@ struct BranchFilesTests {
       let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "../../Sources/\(path)")
     }
-    #expect(count == 10)
+    #expect(count == 6)
   }
 }

@@ -1,6 +1,6 @@
 #if Tracing
   import AppleTracing
-  import HeartlogTracing
+  import HeartlogFormat
   import Testing
   import os
 

@@ -1,1 +1,1 @@
-../../Sources/HeartlogHub/Transport/URLSessionTransport.swift
+../../Sources/HeartlogSync/HTTP/URLSessionTransport.swift

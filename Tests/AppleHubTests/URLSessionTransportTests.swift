@@ -1,5 +1,5 @@
 import AppleHub
-import HeartlogHub
+import HeartlogSync
 import Synchronization
 import Testing
 

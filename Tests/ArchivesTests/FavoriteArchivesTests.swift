@@ -119,7 +119,7 @@ struct FavoriteArchivesTests {
     // The heart of the detail view is empty; a tap adds the document that the view shows.
     #expect(!archives.isFavoriteArchive(identifier: "gd77-05-08"))
     try archives.addFavoriteArchive(
-      document: JSONValue.parse(#"{"identifier":"gd77-05-08","title":"Barton Hall","mediatype":"etree"}"#))
+      Archive(document: #"{"identifier":"gd77-05-08","title":"Barton Hall","mediatype":"etree"}"#))
     // The list is refreshed, the heart fills.
     #expect(try archives.refreshFavoriteArchives().map(\.identifier) == ["gd77-05-08"])
     #expect(archives.isFavoriteArchive(identifier: "gd77-05-08"))
@@ -188,7 +188,7 @@ struct FavoriteArchivesTests {
   func invalidItem() throws {
     for text in [#"{"title":"x"}"#, #"{"identifier":""}"#, #"{"identifier":[]}"#, #"{"identifier":null}"#] {
       let error = #expect(throws: LibraryError.self) {
-        try archives.addFavoriteArchive(document: JSONValue.parse(text))
+        try archives.addFavoriteArchive(Archive(document: JSONValue.parse(text)))
       }
       guard case .invalidItem? = error else { throw Unexpected() }
     }
@@ -277,8 +277,8 @@ struct FavoriteArchivesTests {
     let documents = try #require(answer["response"]?["docs"]?.array)
     for document in documents {
       clock.advance(by: 1)
-      try archives.addFavoriteArchive(document: document)
-      #expect(throws: LibraryError.self) { try archives.addFavoriteArchive(document: document) }
+      try archives.addFavoriteArchive(Archive(document: document))
+      #expect(throws: LibraryError.self) { try archives.addFavoriteArchive(Archive(document: document)) }
     }
     let identifiers = documents.compactMap { $0["identifier"]?.string }
     #expect(archives.favoriteArchives.map(\.identifier) == identifiers.reversed())

@@ -98,12 +98,12 @@ struct FavoriteTracksTests {
 
   @Test("tracks: a file of an answer is added with its url, title and archive")
   func answer() throws {
-    let file = #"{"name":"a b.mp3","title":"A"}"#
-    try playlist.appendFavoriteItem(file: file, archiveIdentifier: "x")
+    let track = try Track(file: #"{"name":"a b.mp3","title":"A"}"#, archiveIdentifier: "x")
+    try playlist.appendFavoriteItem(track)
     let url = try #require(URL(string: "https://archive.org/download/x/a%20b.mp3"))
     #expect(playlist.favoriteItems == [Track(url: url, title: "A", archiveIdentifier: "x")])
     #expect(throws: LibraryError.self) {
-      try playlist.appendFavoriteItem(file: file, archiveIdentifier: "x")
+      try playlist.appendFavoriteItem(track)
     }
   }
 
@@ -250,7 +250,9 @@ struct FavoriteTracksTests {
     let orders = [commits, commits.reversed()].map { streams in
       var state = FavoritesState()
       for commit in streams.joined() { state.apply(commit) }
-      return TrackOrder.positions(of: Array(state.items(in: "tracks"))).compactMap(\.track.title).joined()
+      return ItemOrder.positions(of: state.items(in: "tracks")) { item in
+        TrackOrder.track(of: item).flatMap { _ in TrackOrder.key(of: item) }
+      }.compactMap { TrackOrder.track(of: $0.item)?.title }.joined()
     }
     #expect(orders[0] == orders[1])
     return orders[0]

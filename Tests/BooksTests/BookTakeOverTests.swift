@@ -32,9 +32,9 @@ struct BookTakeOverTests {
   func everything() throws {
     let report = try takeOver()
     #expect(report.count == 2 && report.failures.count == 3 && shelf.commitCount == 1)
-    #expect(report.failures[0] == .invalidItem("record 3: a book without an id"))
-    #expect("\(report.failures[1])".contains(#""other" is not known"#))
-    #expect("\(report.failures[2])".contains("skipForwardInterval"))
+    #expect(report.failures[0] == .invalidItem(#"record 3: field "id": it is missing"#))
+    #expect("\(report.failures[1])".contains("skipForwardInterval"))
+    #expect("\(report.failures[2])".contains(#""other" is not a setting"#))
     let books = shelf.library.loadBooks()
     #expect(books.map(\.title) == ["Dune", "Emma"] && books.map(\.currentPosition) == [77, 20])
     #expect(books.map(\.dateAdded) == [0, 1].map { Date(timeIntervalSinceReferenceDate: $0) })

@@ -12,12 +12,15 @@ struct BookTests {
   @Test("the records of LibriVox survive the store, and are the same books each time", .needsRealData)
   func libriVox() throws {
     let answer = try RealData.json("books/librivox-5.json")
-    let records = try Book.books(libriVox: answer, dateAdded: date)
-    #expect(records.books.count == 5 && records.rejected.isEmpty && Set(records.books.map(\.id)).count == 5)
-    #expect(records.books[0].title == "Count of Monte Cristo" && records.books[0].author == "Alexandre Dumas")
-    #expect(records.books[0].duration == 178_995 && !records.books[0].isDownloaded)
-    #expect(try Book.books(libriVox: answer, dateAdded: date).books == records.books)
-    for book in records.books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
+    func read() throws -> [Book] {
+      try (answer["books"]?.array ?? []).map { try Book(libriVox: $0, dateAdded: date) }
+    }
+    let books = try read()
+    #expect(books.count == 5 && Set(books.map(\.id)).count == 5)
+    #expect(books[0].title == "Count of Monte Cristo" && books[0].author == "Alexandre Dumas")
+    #expect(books[0].duration == 178_995 && !books[0].isDownloaded)
+    #expect(try read() == books)
+    for book in books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
   }
 
   @Test("a derived id is a UUID of version 8, and the same on every device and in every release")
@@ -52,19 +55,24 @@ struct BookTests {
 
   @Test("the app's array: one bad book is reported, the others load")
   func appRecords() throws {
-    let records = try Book.books(appRecords: JSONValue.parse(Self.appRecords))
-    #expect(records.rejected.map(\.index) == [1, 3] && records.books.map(\.title) == ["Dune", "Short"])
-    let dune = records.books[0]
+    let records = try #require(JSONValue.parse(Self.appRecords).array)
+    let read = records.map { try? Book(appRecord: $0) }
+    #expect(read.map { $0?.title } == ["Dune", nil, "Short", nil])
+    let books = read.compactMap { $0 }
+    let dune = books[0]
     #expect(dune.dateAdded == date && dune.currentPosition == 75_600.5 && dune.duration == 75_600.5)
     #expect(dune.coverImageURL?.path == "/covers/dune.jpg" && dune.associatedFiles.count == 1)
-    #expect(records.books[1].duration == 0 && records.books[1].isDownloaded)
-    for book in records.books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
-    #expect(throws: LibraryError.self) { try Book.books(appRecords: JSONValue.object([])) }
+    #expect(books[1].duration == 0 && books[1].isDownloaded)
+    for book in books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
+    let shelf = try BookShelf()
+    let report = try shelf.library.takeOver(books: Self.appRecords)
+    #expect(report.count == 2 && report.failures.map { "\($0)".prefix(8) } == ["record 2", "record 4"])
+    #expect(throws: LibraryError.self) { try shelf.library.takeOver(books: JSONValue.object([])) }
   }
 
   @Test("fields are flat, and what is missing takes its default")
   func fields() throws {
-    let book = try #require(Book.books(appRecords: JSONValue.parse(Self.appRecords)).books.first)
+    let book = try Book(appRecord: #require(JSONValue.parse(Self.appRecords).array?.first))
     #expect(
       try FieldEncoder.fields(of: book).map(\.name) == [
         "associatedFiles", "author", "coverFileURL", "coverImageURL", "coverSearch", "currentPosition",
@@ -97,8 +105,9 @@ struct BookTests {
       dune.dateAdded == date && dune.currentPosition == 60 && dune.associatedFiles.map(\.path) == ["/a.cue"])
     #expect(try decoder.decode(Book.self, from: JSONEncoder().encode(dune)) == dune)
     // A reader of records takes the same.
-    let records = try Book.books(appRecords: Data("[".utf8) + record(#""fileURL":"/a.m4b""#) + Data("]".utf8))
-    #expect("\(records.rejected.map(\.error))".contains("without a date"))
+    #expect(throws: LibraryError.invalidItem(#"field "dateAdded": it is missing"#)) {
+      try Book(appRecord: record(#""fileURL":"/a.m4b""#))
+    }
     // A date that is missing is named, and never made up.
     let error = #expect(throws: DecodingError.self) {
       try decoder.decode(Book.self, from: record(#""fileURL":"/a.m4b""#))

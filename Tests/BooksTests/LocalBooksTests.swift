@@ -2,7 +2,7 @@ import Foundation
 import HeartlogFiles
 import HeartlogInterchange
 import HeartlogLibraries
-import HeartlogShipping
+import HeartlogSync
 import LibraryTestSupport
 import Observation
 import Testing
@@ -14,7 +14,7 @@ struct LocalBooksTests {
   /// A device with a player.
   private final class Device {
     static let path = "/favorites.heartlog"
-    let files = MemoryFileSystem(recording: false)
+    let files = MemoryFileSystem()
     let store: FavoritesStore
     let library: BookLibrary
 

@@ -1,7 +1,7 @@
 import Foundation
 import Heartlog
 import HeartlogLibraries
-import HeartlogShipping
+import HeartlogSync
 import LibraryTestSupport
 import Testing
 

@@ -27,10 +27,10 @@ struct FavoritesManagerTests {
   @Test("breeds flow: open details, images and favorites merged")
   func detailsFlow() async throws {
     try manager.toggleLiking(Self.image("akita/2", isFavorite: true))
-    let details = try await manager.breedDetails(for: "akita") { breed in
+    let details = try await BreedDetailsUseCase(manager) { breed in
       // WebService: GET /api/breed/akita/images
       try ["1", "2", "3"].map { try Self.image("\(breed)/\($0)") }
-    }
+    }.getBreedDetails("akita")
     #expect(flags(details) == [false, true, false])
     #expect(details.map(\.breed) == ["akita", "akita", "akita"])
   }
@@ -39,7 +39,7 @@ struct FavoritesManagerTests {
   func realDetails(breed: String) async throws {
     let images = try BreedImage.images(answer: RealData.json("breeds/images-\(breed).json"))
     for image in images.prefix(3) { try manager.toggle(image) }
-    let details = await manager.breedDetails(for: breed) { _ in images }
+    let details = try await BreedDetailsUseCase(manager) { _ in images }.getBreedDetails(breed)
     #expect(details == images && flags(details) == images.indices.map { $0 < 3 })
     #expect(try manager.fetchFavorites() == Set(images.prefix(3)))
   }
@@ -117,7 +117,8 @@ struct FavoritesManagerTests {
     try manager.toggle(list[0])
     try manager.toggle(list[0])
     #expect(flags(manager.breedDetails(for: list)) == [false, true])
-    #expect(flags(await manager.breedDetails(for: "akita") { _ in list }) == [false, true])
+    #expect(
+      flags(try await BreedDetailsUseCase(manager) { _ in list }.getBreedDetails("akita")) == [false, true])
     var live = manager.liveBreedDetails(for: list).makeAsyncIterator()
     #expect(await live.next().map(flags) == [false, true])
     // Also when so much happened that the stream starts over.
@@ -168,21 +169,17 @@ struct FavoritesManagerTests {
     try manager.toggle(Self.image("akita/2"))
     #expect(await live.next().map(flags) == [true, true, true, true])
     #expect(await live.next().map(flags) == [true, false, true, true])
-
-    var shown = manager.breedDetails(for: list)
-    FavoritesManager.update(&shown, with: try manager.fetchFavorites())
-    #expect(shown == list && flags(shown) == [true, false, true, false])
   }
 
   @Test("breeds mend: a toggle made while loading is never overwritten", arguments: [true, false])
   func whileLoading(isFavorite: Bool) async throws {
     try manager.toggleLiking(Self.image("akita/1", isFavorite: !isFavorite))
-    let details = try await manager.breedDetails(for: "akita") { _ in
+    let details = try await BreedDetailsUseCase(manager) { _ in
       // The answer was made before the tap, and says what was true then.
       let answer = try Self.image("akita/1", isFavorite: !isFavorite)
       try manager.toggleLiking(Self.image("akita/1", isFavorite: isFavorite))
       return [answer, try Self.image("akita/2", isFavorite: true)]
-    }
+    }.getBreedDetails("akita")
     #expect(flags(details) == [isFavorite, true])
     #expect(try manager.fetchFavorites().isEmpty == !isFavorite)
 
@@ -258,8 +255,8 @@ struct FavoritesManagerTests {
     #expect(store.read(\.commitCount) == 1)
     #expect(
       taken.failures[0]
-        == .invalidItem(#"record 2 of the persisted favorites is no image: {"isFavorite":true}"#))
-    #expect(taken.failures[1] == .invalidItem("record 3 of the persisted favorites is no image: 7"))
+        == .invalidItem(#"record 2: field "url": it is missing"#))
+    #expect(taken.failures[1] == .invalidItem("record 3: an integer where an object should be"))
     #expect(try manager.fetchFavorites().count == 2)
     #expect(throws: LibraryError.self) { try manager.takeOver(persisted: JSONValue.object([])) }
     // Nor does one that the store refuses keep the others out.

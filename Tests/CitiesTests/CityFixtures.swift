@@ -43,6 +43,15 @@ struct SmartCity {
   ]
 }
 
+extension DefaultMergePersistedFavoritesUseCase {
+  /// Merges into a copy of an array.
+  func execute(_ catalog: [City]) throws(HeartlogError) -> (cities: [City], report: CityMergeReport) {
+    var cities = catalog
+    let report = try execute(in: &cities)
+    return (cities, report)
+  }
+}
+
 func city(_ id: Int, _ name: String, _ country: String = "XX", isFavorite: Bool = false) -> City {
   City(id: id, name: name, country: country, lon: Double(id) + 0.25, lat: -1, isFavorite: isFavorite)
 }

@@ -13,116 +13,62 @@ nonisolated struct Station: Codable, Identifiable, Sendable {
   var country: String?
 }
 
-nonisolated struct OldFavorites: Sequence, IteratorProtocol {
-  static let query = """
-    SELECT f.stationID, s.name, s.country,
-      CAST(round((julianday(f.addedAt) - 2440587.5) * 86400000) AS INTEGER)
-    FROM favorite AS f LEFT JOIN station AS s ON s.id = f.stationID
-    WHERE f.stationID <> ''
-    """
-  let statement: OpaquePointer?
-
-  mutating func next() -> (item: Station, since: Date?)? {
-    guard sqlite3_step(statement) == SQLITE_ROW else { return nil }
-    let isDated = sqlite3_column_type(statement, 3) != SQLITE_NULL
-    let milliseconds = Double(sqlite3_column_int64(statement, 3))
-    return (
-      Station(id: text(0) ?? "", name: text(1), country: text(2)),
-      isDated ? Date(timeIntervalSince1970: milliseconds / 1_000) : nil
-    )
-  }
-
-  private func text(_ column: Int32) -> String? {
-    sqlite3_column_text(statement, column).map { String(cString: $0) }
-  }
+/// - Returns: how many were new.
+func takeOver(_ old: [(item: Station, since: Date?)], into stations: Favorites<Station>) async throws -> Int {
+  try await stations.library.store.async.run { _ in try stations.takeOver(old, origin: "import:database") }
 }
 
-/// Takes over the old favorites.
-///
-/// - Parameter database: the connection that the app has; only read.
-/// - Returns: how many were new.
-func takeOver(_ database: OpaquePointer?, into stations: Favorites<Station>) throws -> Int {
+func oldFavorites(in database: OpaquePointer?) throws -> [(item: Station, since: Date?)] {
+  let query = """
+    SELECT f.stationID, s.name, s.country, round((julianday(f.addedAt) - 2440587.5) * 86400000)
+    FROM favorite AS f LEFT JOIN station AS s ON s.id = f.stationID WHERE f.stationID <> ''
+    """
   var statement: OpaquePointer?
   defer { sqlite3_finalize(statement) }
-  guard sqlite3_prepare_v2(database, OldFavorites.query, -1, &statement, nil) == SQLITE_OK else {
-    throw OldDatabaseError(message: String(cString: sqlite3_errmsg(database)))
-  }
-  let added = try stations.takeOver(OldFavorites(statement: statement), origin: "import:sqlite") { rows in
-    print("\(rows) favorites")
+  let text = { (column: Int32) in sqlite3_column_text(statement, column).map { String(cString: $0) } }
+  var favorites: [(item: Station, since: Date?)] = []
+  var result = sqlite3_prepare_v2(database, query, -1, &statement, nil)
+  if result == SQLITE_OK { result = sqlite3_step(statement) }
+  while result == SQLITE_ROW {
+    let isDated = sqlite3_column_type(statement, 3) != SQLITE_NULL
+    let date = Date(timeIntervalSince1970: Double(sqlite3_column_int64(statement, 3)) / 1_000)
+    let station = Station(id: text(0) ?? "", name: text(1), country: text(2))
+    favorites.append((station, isDated ? date : nil))
+    result = sqlite3_step(statement)
   }
   // The rows end at an error, too.
-  guard sqlite3_reset(statement) == SQLITE_OK else {
-    throw OldDatabaseError(message: String(cString: sqlite3_errmsg(database)))
+  guard result == SQLITE_DONE else {
+    throw HeartlogError(.inputOutput, String(cString: sqlite3_errmsg(database)))
   }
-  return added
+  return favorites
 }
 
-struct OldDatabaseError: Error {
-  let message: String
-}
-
-nonisolated struct OldFavorite: Decodable, FetchableRecord {
+struct Row {
   let stationID: String
-  let name: String?
-  let country: String?
-  let addedAt: Date?
+  var isFavorite: Bool
 }
 
-func oldFavorites(in database: any DatabaseReader) async throws -> [OldFavorite] {
-  try await database.read { db in
-    try OldFavorite.fetchAll(
-      db,
-      sql: """
-        SELECT f.stationID, s.name, s.country, f.addedAt
-        FROM favorite AS f LEFT JOIN station AS s ON s.id = f.stationID
-        WHERE f.stationID <> ''
-        """)
-  }
+func withHearts(_ rows: [Row], from stations: Favorites<Station>) -> [Row] {
+  stations.merge(into: rows, id: \.stationID) { row, isFavorite, _ in row.isFavorite = isFavorite }.catalog
 }
 
-/// - Returns: how many were new.
-func takeOver(_ old: [OldFavorite], into stations: Favorites<Station>) async throws -> Int {
-  let favorites = old.map { row in
-    (item: Station(id: row.stationID, name: row.name, country: row.country), since: row.addedAt)
-  }
-  return try await stations.async.takeOver(favorites, origin: "import:grdb") { rows in
-    print("\(rows) of \(favorites.count) favorites")
-  }
-}
-
-/// The rows of the favorites, newest favorite first.
-func inOrder(_ rows: [Station], of stations: Favorites<Station>) -> [Station] {
-  let rows = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-  return stations.list().compactMap { rows[$0.id] }
-}
-
-func favoritesFirst(_ rows: [Station], of stations: Favorites<Station>) -> [Station] {
-  let favorites = Set(stations.ids)
-  return rows.filter { favorites.contains($0.id) } + rows.filter { !favorites.contains($0.id) }
-}
-
-/// Keeps a table of ids equal to the favorites, until its task is cancelled or the store is closed.
-///
-/// - Parameters:
-///   - replace: replaces all ids.
-///   - set: inserts or deletes an id.
+/// Keeps a table of ids equal to the favorites, as the article says.
 func copyIDs(
   of stations: Favorites<Station>,
-  replace: @Sendable ([String]) async throws -> Void,
-  set: @Sendable (_ id: String, _ isFavorite: Bool) async throws -> Void
-) async throws {
-  // Begins before the ids are read, so that no change is missed.
+  replaceAll: @Sendable ([String]) -> Void,
+  set: @Sendable (_ id: String, _ isFavorite: Bool) -> Void
+) async {
   let changes = stations.changes
-  try await replace(stations.ids)
+  replaceAll(stations.ids)
   for await notice in changes {
     switch notice {
-    case .change(let change): try await set(change.event.item, stations.contains(change.event.item))
-    case .missed: try await replace(stations.ids)
+    case .change(let change): set(change.event.item, stations.contains(change.event.item))
+    case .missed: replaceAll(stations.ids)
     }
   }
 }
 
-/// The examples of "From SQLite or GRDB".
+/// The examples of "Moving in" that read a database.
 @Suite("Moving in from a database")
 struct DatabaseTests {
   /// A database in memory with three favorites; one was dropped by the service, one has no date.
@@ -140,31 +86,44 @@ struct DatabaseTests {
     return try #require(database)
   }
 
-  private func check(_ stations: Favorites<Station>) {
+  @Test("rows of SQLite are taken over once, with their dates", .enabled(if: hasSQLite))
+  func sqlite() async throws {
+    let database = try database()
+    defer { sqlite3_close(database) }
+    let stations = try FavoritesStore.inMemory().favorites(of: Station.self, in: "stations")
+    #expect(try await takeOver(oldFavorites(in: database), into: stations) == 3)
     #expect(stations.list().map(\.id) == ["news", "jazz", "gone"])
     #expect(stations.list().map(\.name) == ["News", "Jazz FM", nil])
     #expect(stations.list().map(\.country) == [nil, "GB", nil])
     // 2026-01-02T03:04:05.678Z
     #expect(stations.favoritedDate(of: "jazz") == Date(timeIntervalSince1970: 1_767_323_045.678))
+    try stations.remove("jazz")
+    #expect(try await takeOver(oldFavorites(in: database), into: stations) == 0)
+    #expect(!stations.contains("jazz"))
   }
 
-  @Test("rows of SQLite are taken over once, with their dates", .enabled(if: hasSQLite))
-  func sqlite() throws {
+  @Test(
+    "dates that count seconds are read as the article says", .enabled(if: hasSQLite),
+    arguments: [
+      ("2026-01-02 03:04:05.678", "round((julianday(addedAt) - 2440587.5) * 86400000)"),
+      ("1767323045.678", "round(addedAt * 1000)"),
+      ("789015845.678", "round((addedAt + 978307200) * 1000)"),
+    ])
+  func dates(stored: String, column: String) throws {
     let database = try database()
     defer { sqlite3_close(database) }
-    let stations = try FavoritesStore.inMemory().favorites(of: Station.self, in: "stations")
-    #expect(try takeOver(database, into: stations) == 3)
-    check(stations)
-    try stations.remove("jazz")
-    #expect(try takeOver(database, into: stations) == 0)
-    #expect(!stations.contains("jazz"))
+    var statement: OpaquePointer?
+    let query = "SELECT \(column) FROM (SELECT '\(stored)' AS addedAt)"
+    #expect(sqlite3_prepare_v2(database, query, -1, &statement, nil) == SQLITE_OK)
+    defer { sqlite3_finalize(statement) }
+    #expect(sqlite3_step(statement) == SQLITE_ROW)
+    #expect(sqlite3_column_int64(statement, 0) == 1_767_323_045_678)
   }
 
   @Test("an error of SQLite is thrown, at the beginning or between rows", .enabled(if: hasSQLite))
   func failure() throws {
     let database = try database()
     defer { sqlite3_close(database) }
-    let stations = try FavoritesStore.inMemory().favorites(of: Station.self, in: "stations")
     // A view of the same name whose last row cannot be computed.
     let broken = """
       ALTER TABLE favorite RENAME TO kept;
@@ -172,33 +131,17 @@ struct DatabaseTests {
         UNION ALL SELECT 'bad', abs(-9223372036854775808);
       """
     #expect(sqlite3_exec(database, broken, nil, nil, nil) == SQLITE_OK)
-    #expect(throws: OldDatabaseError.self) { try takeOver(database, into: stations) }
-    #expect(stations.list().map(\.id) == ["jazz"])
+    #expect(throws: HeartlogError.self) { try oldFavorites(in: database) }
     #expect(sqlite3_exec(database, "DROP VIEW favorite", nil, nil, nil) == SQLITE_OK)
-    #expect(throws: OldDatabaseError.self) { try takeOver(database, into: stations) }
+    #expect(throws: HeartlogError.self) { try oldFavorites(in: database) }
   }
 
-  @Test("records of GRDB are taken over once, with their dates", .enabled(if: hasSQLite))
-  func grdb() async throws {
-    let database = DatabaseQueue(connection: try database())
-    defer { sqlite3_close(database.connection) }
+  @Test("a flag is replaced, not or-ed")
+  func hearts() throws {
     let stations = try FavoritesStore.inMemory().favorites(of: Station.self, in: "stations")
-    #expect(try await takeOver(oldFavorites(in: database), into: stations) == 3)
-    check(stations)
-    try stations.remove("jazz")
-    #expect(try await takeOver(oldFavorites(in: database), into: stations) == 0)
-    #expect(!stations.contains("jazz"))
-  }
-
-  @Test("rows of the catalog are shown in the order of the favorites, or with these first")
-  func order() throws {
-    let stations = try FavoritesStore.inMemory().favorites(of: Station.self, in: "stations")
-    for (day, id) in ["rock", "gone", "jazz"].enumerated() {
-      try stations.add(Station(id: id), since: Date(timeIntervalSince1970: Double(day) * 86_400))
-    }
-    let rows = ["jazz", "news", "pop", "rock"].map { Station(id: $0) }
-    #expect(inOrder(rows, of: stations).map(\.id) == ["jazz", "rock"])
-    #expect(favoritesFirst(rows, of: stations).map(\.id) == ["jazz", "rock", "news", "pop"])
+    try stations.add("jazz")
+    let rows = [Row(stationID: "jazz", isFavorite: false), Row(stationID: "rock", isFavorite: true)]
+    #expect(withHearts(rows, from: stations).map(\.isFavorite) == [true, false])
   }
 
   private final class Copy: Sendable {
@@ -213,9 +156,9 @@ struct DatabaseTests {
     let copy = Copy()
     try await withThrowingTaskGroup { group in
       group.addTask {
-        try await copyIDs(
+        await copyIDs(
           of: stations,
-          replace: { ids in copy.ids.withLock { $0 = Set(ids) } },
+          replaceAll: { ids in copy.ids.withLock { $0 = Set(ids) } },
           set: { id, isFavorite in
             copy.ids.withLock { if isFavorite { $0.insert(id) } else { $0.remove(id) } }
           })

@@ -86,16 +86,4 @@ struct MergePairsTests {
       #expect(words(state) == pair.both)
     }
   }
-
-  @Test("the article's loop brings two stores together")
-  func loop() throws {
-    let (phone, tablet) = (try device("10:00 add", seed: 1), try device("10:01 add, 10:02 remove", seed: 2))
-    var merged = FavoritesState()
-    for store in [phone, tablet] {
-      let log = try store.readLog()
-      while let commit = try log.next() { merged.apply(commit) }
-    }
-    print(merged.isFavorite("ribollita", in: "recipes"))
-    #expect(merged.isFavorite("ribollita", in: "recipes") == false)
-  }
 }

@@ -2,7 +2,6 @@ import Foundation
 import Heartlog
 import HeartlogInterchange
 import HeartlogLibraries
-import HeartlogTesting
 import Testing
 
 /// The examples of the libraries' main pages.
@@ -45,11 +44,11 @@ struct OverviewTests {
     let store = try FavoritesStore.inMemory()
     let bytes = Array("@misc{a,\n title = {A},\n eprint = {2006.08594v1}\n}\n@misc{b\n".utf8)
     let papers = try store.favorites(of: Paper.self)
-    let format = FileFormats.standard.guess(bytes, name: "library.bib", for: Paper.library) ?? CSVFormat()
+    let format = FileFormats.standard.guess(bytes, name: "library.bib", for: Paper.library) ?? FileFormats.csv
     let report = try papers.importFile(bytes, format: format)
     print(report.added, report.refusals.map(\.line))
-    let table = try papers.exportFile(format: CSVFormat())
-    #expect(format is BibTeXFormat && report.added == 1 && report.refusals.map(\.line) == [5])
+    let table = try papers.exportFile(format: FileFormats.csv)
+    #expect(format.name == "bibtex" && report.added == 1 && report.refusals.map(\.line) == [5])
     #expect(String(decoding: table, as: UTF8.self).contains("2006.08594v1,A,"))
   }
 
@@ -72,43 +71,7 @@ struct OverviewTests {
     let table = Array("id,title,minutes\nnata,Pastel de nata,40\nx,X,-1\n".utf8)
     let format = try #require(formats.guess(table, name: nil, for: "recipes"))
     let report = try recipes.importFile(table, format: format)
-    #expect(format is CSVFormat && report.added == 1 && report.refusals.map(\.line) == [3])
+    #expect(format.name == "csv" && report.added == 1 && report.refusals.map(\.line) == [3])
     #expect(recipes.list().map(\.minutes) == [40])
-  }
-
-  @Test("a clock that a test moves")
-  func testing() throws {
-    let clock = ManualClock()  // 2026-01-01T00:00:00Z
-    let store = try FavoritesStore.inMemory(clock: clock)
-    let recipes = try store.favorites(of: Recipe.self, in: "recipes")
-
-    try recipes.add(Recipe(id: "ribollita", title: "Ribollita"))
-    clock.advance(by: 86_400)
-    try recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
-
-    print(recipes.list().map(\.id))  // ["nata", "ribollita"]
-    print(try store.state(at: .time(clock.now - 60)).counts(of: "recipes").favorites)  // 1
-    #expect(recipes.list().map(\.id) == ["nata", "ribollita"])
-    #expect(try store.state(at: .time(clock.now - 60)).counts(of: "recipes").favorites == 1)
-  }
-
-  @Test("two devices that meet in a state")
-  func devices() throws {
-    let clock = ManualClock()
-    let phone = try FavoritesStore.inMemory(clock: clock, seed: 1)
-    let tablet = try FavoritesStore.inMemory(clock: clock, seed: 2)
-    try phone.library("recipes").add("ribollita")
-    clock.advance(by: 60)
-    try tablet.library("recipes").toggle("ribollita")
-    try tablet.library("recipes").toggle("ribollita")
-
-    var both = FavoritesState()
-    for store in [tablet, phone] {
-      let log = try store.readLog()
-      while let commit = try log.next() { both.apply(commit) }
-    }
-    print(both.isFavorite("ribollita", in: "recipes"))  // false: the last tap wins
-    #expect(both.isFavorite("ribollita", in: "recipes") == false)
-    #expect(both.eventCount == 3)
   }
 }

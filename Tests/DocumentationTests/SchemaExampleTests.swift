@@ -70,9 +70,9 @@ struct SchemaExampleTests {
     try ship(middle, to: store)
 
     let trips = try store.favorites(of: Trip.self)
-    if var trip = try trips.item("rome") {  // firstName: "Ada", lastName: "Lovelace", from an older guide
+    if var trip = try trips.item("rome") {
       trip.seconds = 5_430
-      try trips.update(trip)  // An older version reads 91 minutes.
+      try trips.update(trip)
     }
     try ship(store, to: old)
     try ship(store, to: middle)

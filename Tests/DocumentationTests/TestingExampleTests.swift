@@ -1,26 +1,11 @@
 import Foundation
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
 import HeartlogTesting
 import Testing
 
-/// A plan for dinners. It is given the favorites, and does not know where they are stored.
-struct DinnerPlan {
-  let recipes: Favorites<Recipe>
-
-  /// Makes all recipes of a dinner favorites, with the day as a note, or none.
-  func add(_ dinner: [Recipe], on day: String) throws {
-    try recipes.library.store.write {
-      for recipe in dinner {
-        try recipes.add(recipe)
-        try recipes.setNote(day, of: recipe.id)
-      }
-    }
-  }
-}
-
-/// The examples of "Testing and previews".
-struct DinnerPlanTests {
+/// The examples of HeartlogTesting's page.
+struct RecipeTests {
   let clock = ManualClock()  // 2026-01-01T00:00:00Z
   let store: FavoritesStore
   let recipes: Favorites<Recipe>
@@ -32,26 +17,6 @@ struct DinnerPlanTests {
     recipes = try store.favorites(of: Recipe.self, in: "recipes")
   }
 
-  @Test("a dinner is added as a whole, or not at all")
-  func dinner() throws {
-    let plan = DinnerPlan(recipes: recipes)
-    #expect(throws: HeartlogError.self) { try plan.add([soup, Recipe(id: "", title: "?")], on: "Friday") }
-    #expect(recipes.count == 0)
-    try plan.add([soup, tart], on: "Friday")
-    #expect(recipes.note(of: "nata") == "Friday")
-  }
-
-  @Test("the newest favorite is first, and yesterday is remembered")
-  func days() throws {
-    try recipes.add(soup)
-    clock.advance(by: 86_400)
-    try recipes.add(tart)
-    #expect(recipes.list().map(\.id) == ["nata", "ribollita"])
-    #expect(recipes.favoritedDate(of: "nata") == clock.now)
-    let yesterday = try store.state(at: .time(clock.now - 60))
-    #expect(yesterday.favorites(in: "recipes").map(\.id) == ["ribollita"])
-  }
-
   @Test("a tap shows at once, and a tap that fails is taken back")
   @MainActor
   func taps() async throws {
@@ -60,10 +25,8 @@ struct DinnerPlanTests {
     #expect(model.items.map(\.id) == ["ribollita"])
     await model.finishWriting()
     #expect(model.lastError == nil && recipes.contains("ribollita"))
-
     clock.set(to: .distantPast)
     model.toggle(tart)
-    #expect(model.contains("nata"))
     await model.finishWriting()
     #expect(model.lastError?.code == .wrongClock && !model.contains("nata"))
   }
@@ -77,65 +40,23 @@ struct DinnerPlanTests {
     #expect(model.items.map(\.title) == ["Ribollita"])
   }
 
-  @Test("each dinner is told as one addition and one note for each recipe")
-  func changes() async throws {
-    let changes = recipes.changes
-    try DinnerPlan(recipes: recipes).add([soup], on: "Friday")
-    try store.close()
-
-    var told: [Action] = []
-    for await case .change(let change) in changes { told.append(change.event.action) }
-    #expect(told == [.added, .changed])
-  }
-
   @Test("two devices show the same after a sync, and what they disagreed on")
-  func devices() throws {
-    let otherClock = ManualClock()
-    let other = try FavoritesStore.inMemory(clock: otherClock, seed: 2)
-    let otherRecipes = try other.favorites(of: Recipe.self, in: "recipes")
-    func sync() throws { _ = try StoreCarrier(other).sync(store, options: SyncOptions()) }
-
-    try recipes.add(soup)
-    try sync()
-    #expect(otherRecipes.contains("ribollita"))
-
+  func devices() async throws {
+    let other = try FavoritesStore.inMemory(clock: clock, seed: 2)
     try recipes.setNote("with bread", of: "ribollita")
-    otherClock.advance(by: 60)
-    try otherRecipes.setNote("without", of: "ribollita")
-    try sync()
+    clock.advance(by: 60)
+    try other.library("recipes").setNote("without", of: "ribollita")
+    try await store.async.sync(with: StoreCarrier(other))
     #expect(recipes.note(of: "ribollita") == "without")  // the last tap wins
     #expect(store.digest == other.digest)
-    #expect(store.conflicts.map(\.item) == ["ribollita"] && store.conflicts == other.conflicts)
+    #expect(store.conflicts.map(\.item) == ["ribollita"])
   }
 }
 
-extension FavoritesModel where Item == Recipe {
-  /// Creates a model for previews, with favorites in memory. The first is the newest.
-  static func preview(_ recipes: [Recipe]) throws -> FavoritesModel {
-    let favorites = try FavoritesStore.inMemory().favorites(of: Recipe.self, in: "recipes")
-    let newest = Date(timeIntervalSince1970: 1_767_225_600)
-    for (days, recipe) in recipes.enumerated() {
-      try favorites.add(recipe, since: newest.addingTimeInterval(-86_400 * Double(days)))
-    }
-    return FavoritesModel(favorites)
-  }
-}
-
-/// The text of "Testing and previews" beside its examples.
-@Suite("Testing and previews")
+/// The text of HeartlogTesting's page beside its examples.
+@Suite("Errors in tests")
 struct TestingTextTests {
   private let soup = Recipe(id: "ribollita", title: "Ribollita")
-
-  @Test("a preview lists what it is given, in its order")
-  @MainActor
-  func preview() async throws {
-    let model = try FavoritesModel.preview([soup, Recipe(id: "nata", title: "Pastel de nata")])
-    #expect(model.items.map(\.id) == ["ribollita", "nata"])
-    model.toggle(soup)
-    #expect(model.items.map(\.id) == ["nata"])
-    await model.finishWriting()
-    #expect(model.lastError == nil)
-  }
 
   @Test("all taps fail if the clock is before 1970")
   @MainActor
@@ -169,7 +90,8 @@ struct TestingTextTests {
     #expect(code { try write(memory) } == .misuse)
     let cancelled = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await FavoritesStore.inMemory().library("recipes").async.add("nata")
+      let store = try FavoritesStore.inMemory()
+      return try await store.async.write { try store.library("recipes").add("nata") }
     }
     await #expect { try await cancelled.value } throws: { ($0 as? HeartlogError)?.code == .cancelled }
   }

@@ -9,20 +9,13 @@ struct RecipeList: View {
   }
 
   var body: some View {
+    let isAlerting = Binding(get: { model.lastError != nil }, set: { _ in model.lastError = nil })
     List(model.items) { recipe in
       Button("♥ \(recipe.title)") { model.toggle(recipe) }
     }
     .alert("Not saved", isPresented: isAlerting) {
     } message: {
       Text(model.lastError?.message ?? "")
-    }
-  }
-
-  private var isAlerting: Binding<Bool> {
-    Binding {
-      model.lastError != nil
-    } set: { isShown in
-      if !isShown { model.lastError = nil }
     }
   }
 }

@@ -171,7 +171,8 @@ class Admission:
         data = Bytes(object)
         check(data.take(9) == b"\x89HLADM\r\n\1", "not an admission")
         self.vault, self.epoch, self.ephemeral, self.commitment = (data.take(n) for n in (16, 16, 32, 32))
-        self.member, self.admitter = Member(data, self.vault), data.take(32)
+        self.member, self.introduces, self.admitter = Member(data, self.vault), data.take(1)[0], data.take(32)
+        check(self.introduces <= 1, "an admission of another kind")
         message = labelled("heartlog admission 1", object[:data.at])
         verify(self.admitter, data.take(64), message, "an admission that nobody signed")
         check(data.at == len(object), "bytes after an admission")
@@ -205,28 +206,35 @@ class State:
                 self.trusted[epoch.id] = epoch
                 waiting += [found[id] for id in epoch.previous if id not in self.trusted]
         check(self.anchors, "no first epoch of the vault")
-        self.root, generation = self.anchors[-1].root, [self.anchors[-1]]
-        self.add(self.anchors[-1].id, self.anchors[-1].devices)
-        count = -1
-        while count != (count := len(self.members) + len(generation) + sum(map(len, self.holders.values()))):
+        self.introduced, count = {device.public for device in self.anchors[0].devices}, -1
+        while count != (count := len(self.trusted) + len(self.introduced)):
+            for anchor in self.anchors[:-1] + self.lost + self.anchors[-1:]:
+                self.follow(anchor, found, [one for one in admissions if one.vault == vault])
+
+    def follow(self, anchor, found, admissions):
+        """The members and epochs under a root."""
+        self.root, named, generation, count = anchor.root, {device.public: device for device in anchor.devices}, [anchor], -1
+        self.holders.setdefault(anchor.id, set()).update(device.replica for device in anchor.devices)
+        while count != (count := len(named) + len(self.introduced) + len(generation) + sum(map(len, self.holders.values()))):
+            self.members = {public: member for public, member in named.items()
+                            if public in self.introduced and member.replica not in self.removed}
             for epoch in found.values():
-                if (epoch not in generation and epoch.generation == len(self.anchors) - 1 and epoch.root.public == self.root.public
+                if (epoch not in generation and epoch.generation == anchor.generation and epoch.root.public == self.root.public
                         and not epoch.of_root and epoch.maker in self.members and all(id in self.trusted for id in epoch.previous)):
                     generation.append(epoch)
                     self.trusted[epoch.id] = epoch
-                    self.add(epoch.id, epoch.devices)
+                    self.holders.setdefault(epoch.id, set()).update(device.replica for device in epoch.devices)
+                    named.update({device.public: device for device in epoch.devices})
             for admission in admissions:
                 epoch = self.trusted.get(admission.epoch)
-                if (epoch and admission.vault == vault and admission.commitment == epoch.commitment
+                if (epoch and admission.commitment == epoch.commitment
                         and (admission.admitter in self.members or admission.admitter == self.root.public)):
                     self.holders.setdefault(epoch.id, set()).add(admission.member.replica)
+                    if admission.introduces:
+                        self.introduced.add(admission.member.public)
                     if epoch in generation:
-                        self.add(epoch.id, [admission.member])
+                        named[admission.member.public] = admission.member
         self.current = min(generation, key=lambda epoch: (-epoch.number, epoch.id))
-
-    def add(self, epoch, devices):
-        self.holders.setdefault(epoch, set()).update(device.replica for device in devices)
-        self.members.update({device.public: device for device in devices if device.replica not in self.removed})
 
 
 def objects_of(found):

@@ -14,14 +14,14 @@ NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program a
 
 
 class Hub:
-    """A hub with a directory; it keeps its port when it is started again."""
+    """A hub with a file; it keeps its port when it is started again."""
 
     def __init__(self, folder, *options):
         self.folder, self.options, self.port, self.process = folder, options, 0, None
 
     def start(self):
         self.process = subprocess.Popen(
-            [HUB, "--listen", f"127.0.0.1:{self.port}", "--data", str(self.folder), *self.options], stdin=subprocess.DEVNULL,
+            [HUB, "--listen", f"127.0.0.1:{self.port}", "--database", f"{self.folder}/hub.db", *self.options], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
         self.url = re.fullmatch(rb"listening on (https?://\S+)\n", self.process.stdout.readline())[1].decode()
         self.port = int(self.url.rsplit(":", 1)[1])

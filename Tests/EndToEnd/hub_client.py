@@ -84,7 +84,7 @@ def admission_of(device, epoch, key, code):
     wrapping = derive(shared, ephemeral_key + device.agreement_public, "heartlog wrap 1", vault + epoch.commitment + device.public)
     data = b"\x89HLADM\r\n\1" + vault + epoch.id + ephemeral_key + epoch.commitment + device.public + device.agreement_public
     data += device.sign(labelled("heartlog member 1", vault + device.agreement_public))
-    data += ChaCha20Poly1305(wrapping).encrypt(NO_NONCE, key, None) + code.public
+    data += ChaCha20Poly1305(wrapping).encrypt(NO_NONCE, key, None) + b"\1" + code.public
     object = data + code.sign(labelled("heartlog admission 1", data))
     assert epoch.key_for(device, encryption.Admission(object)) == key, "an admission that breaks the rules"
     return object

@@ -377,7 +377,7 @@ class Campaign:
 
     def check_objects(self, vault):
         """Every object of a vault is whole: it is opened by a reader that shares no code with the program. Returns how many there are."""
-        rows = self.database.primary.query(f"select name, encode(bytes, 'hex') from heartlog.objects where vault = '{vault.id}'")
+        rows = self.database.primary.query(f"select name, encode(bytes, 'hex') from heartlog.objects where vault = '\\x{vault.id}'")
         if not vault.is_encrypted:
             return len(rows)
         if any(word.hex() in digits for _, digits in rows for word in (b"papers", b"device ", b"item-")):

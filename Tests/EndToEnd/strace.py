@@ -80,7 +80,7 @@ class Stopped:
             if "--- stopped by SIGSTOP" in line:
                 try:
                     status = pathlib.Path(f"/proc/{line.split()[0]}/status").read_text()
-                except FileNotFoundError:  # a thread that ended with the process
+                except (FileNotFoundError, ProcessLookupError):  # it ended with the process, before the file was opened or read
                     continue
                 return int(re.search(r"^Tgid:\s*(\d+)", status, re.M).group(1))
         return None

@@ -84,6 +84,15 @@ class BashTests(CompletionCase):
         replica = self.expect(0, self.device("status", "--json")).object["replica"][:8]
         self.assertEqual(self.complete(f"heartlog log --replica {replica[:4]}"), ["log", "--replica", replica])
 
+    def test_commands_options_and_files(self):
+        self.assertEqual(self.complete("heartlog blam"), ["blame"])
+        self.assertEqual(self.complete("heartlog list --ord"), ["list", "--order"])
+        self.assertEqual(self.complete("heartlog list --order=n"), ["list", "--order=newest"])
+        (self.folder / "a page.html").touch()
+        for option in ("-o ", "--output="):
+            words = self.complete(f"heartlog report {option}{self.folder}/a")
+            self.assertEqual(" ".join(words), f"report {option}{self.folder}/a page.html")
+
     def test_the_store_on_the_line_is_the_one_that_is_asked(self):
         other = self.store()
         self.expect(0, other("add", "recipes", "elsewhere"))
@@ -107,6 +116,11 @@ class FishTests(CompletionCase):
         self.assertEqual(offered("heartlog show recipes urn:is"), [AWKWARD["urn:is"]])
         self.assertEqual(len(offered("heartlog show recipes it")), 1)
         self.assertEqual(offered("heartlog list recipes --collection t"), ["to cook"])
+        self.assertEqual(offered("heartlog list --order=n"), ["--order=newest"])
+        self.assertEqual(offered("heartlog blam"), ["blame"])
+        (self.folder / "page.html").touch()
+        self.assertEqual(offered(f"heartlog report -o {self.folder}/pa"), [f"{self.folder}/page.html"])
+        self.assertEqual(offered(f"heartlog report --output={self.folder}/pa"), [f"--output={self.folder}/page.html"])
 
 
 @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
@@ -118,6 +132,12 @@ class ZshTests(CompletionCase):
                 self.assertEqual(self.complete(f"heartlog show recipes {typed}"), ["show", "recipes", ident])
         self.assertEqual(self.complete("heartlog list rec"), ["list", "recipes"])
         self.assertEqual(self.complete("heartlog list recipes --collection t"), ["list", "recipes", "--collection", "to cook"])
+        self.assertEqual(self.complete("heartlog list --order=n"), ["list", "--order=newest"])
+        self.assertEqual(self.complete("heartlog blam"), ["blame"])
+        (self.folder / "page.html").touch()
+        for option in ("-o ", "--output="):
+            words = self.complete(f"heartlog report {option}{self.folder}/pa")
+            self.assertEqual(" ".join(words), f"report {option}{self.folder}/page.html")
 
     def complete(self, line):
         # Without its line editor's redrawing, and without asking whether the folders of its functions are safe.
@@ -127,17 +147,18 @@ class ZshTests(CompletionCase):
 
 class SilenceTests(CompletionCase):
     def test_nothing_is_said_or_made_without_a_store(self):
-        for words in ([], ["bash"], ["bash", "item", "", "", "show", "papers"], ["bash", "x", "'", "\\", "$("]):
+        for words in ([], ["bash", "", "", "show", "papers"], ["bash", "'", "\\", "$("]):
             nowhere = self.folder / "nowhere"
             answer = heartlog.run("__complete", *words, env=heartlog.environment(HEARTLOG_STORE=str(nowhere)))
-            self.assertEqual((answer.code, answer.out_bytes, answer.err), (0, b"", ""))
+            self.assertEqual((answer.code, answer.err), (0, ""))
+            self.assertIn(answer.out, ("", "words\n"))
             self.assertFalse(nowhere.exists())
 
     def test_a_damaged_store_is_not_read_out(self):
         path = pathlib.Path(self.device.path, "store")
         path.write_bytes(path.read_bytes()[:40])
-        answer = heartlog.run("__complete", "bash", "item", "", "", "show", "recipes", env=self.env)
-        self.assertEqual((answer.code, answer.out_bytes, answer.err), (0, b"", ""))
+        answer = heartlog.run("__complete", "bash", "", "", "show", "recipes", env=self.env)
+        self.assertEqual((answer.code, answer.out, answer.err), (0, "words\n", ""))
 
     def test_a_held_lock_is_not_waited_for_and_nothing_changes(self):
         holder = "import fcntl, sys; lock = open(sys.argv[1]); fcntl.flock(lock, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
@@ -146,8 +167,8 @@ class SilenceTests(CompletionCase):
                 ["python3", "-c", holder, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as process:
             process.stdout.readline()
             before = {path: path.read_bytes() for path in pathlib.Path(self.device.path).rglob("*") if path.is_file()}
-            answer = heartlog.run("__complete", "bash", "item", "", "pl", "show", "recipes", env=self.env)
-            self.assertEqual((answer.code, answer.out, answer.err), (0, "plain\n", ""))
+            answer = heartlog.run("__complete", "bash", "", "pl", "show", "recipes", env=self.env)
+            self.assertEqual((answer.code, answer.out, answer.err), (0, "words\nplain\n", ""))
             after = {path: path.read_bytes() for path in pathlib.Path(self.device.path).rglob("*") if path.is_file()}
             self.assertEqual(after, before)
             process.stdin.close()

@@ -133,7 +133,7 @@ class FileTests(TestCase):
         copy = self.store()
         again = dict(book, currentPosition="soon")
         answer = self.expect(65, copy("import", "books", "-", "--json", input="[\n" + json.dumps(again) + ",\n" + json.dumps(book, indent=1) + "]"))
-        self.assertEqual(answer.lines[0], {"line": 2, "record": 1, "id": book["id"], "refused": "currentPosition is a string, not a number"})
+        self.assertEqual(answer.lines[0], {"line": 2, "record": 1, "id": book["id"], "refused": 'field "currentPosition": a string where a number should be'})
         self.assert_same(store, copy, "books")
 
     def test_an_import_that_is_repeated_writes_nothing(self):

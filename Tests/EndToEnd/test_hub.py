@@ -39,9 +39,10 @@ class HubTests(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.data = pathlib.Path(self.folder.name) / "hub"
+        self.database = str(self.data / "hub.db")
 
     def hub(self, *options, limit=None):
-        hub = HubProcess("--data", self.data, *(() if "--rate" in options else ("--rate", "1000000")), *options, limit=limit)
+        hub = HubProcess("--database", self.database, *(() if "--rate" in options else ("--rate", "1000000")), *options, limit=limit)
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         return hub
 
@@ -116,7 +117,7 @@ class HubTests(unittest.TestCase):
         self.assertEqual(len({self.device(hub, "0" * 31 + number).open() for number in "12"}), 1)
 
     def test_a_hub_has_a_name_unless_only_this_machine_reaches_it(self):
-        started = subprocess.run([HUB, "--listen", "0.0.0.0:0", "--data", self.data], capture_output=True, text=True, timeout=SECONDS_MAX)
+        started = subprocess.run([HUB, "--listen", "0.0.0.0:0", "--database", self.database], capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertEqual(started.returncode, 64)
         self.assertIn("--name", started.stderr)
         hub = self.hub()
@@ -271,10 +272,10 @@ class HubTests(unittest.TestCase):
         device = self.device(hub)
         device.create()
         self.assertEqual(device.put(run_name(1), b"1"), 201)
-        reset = [HUB, "--reset", device.vault, "--data", str(self.data)]
+        reset = [HUB, "--reset", device.vault, "--database", self.database]
         self.assertEqual(subprocess.run(reset, capture_output=True, timeout=SECONDS_MAX).returncode, 75)
         self.assertEqual(hub.end(), 0)
-        self.assertEqual(subprocess.run([HUB, "--reset", "x", "--data", str(self.data)], capture_output=True, timeout=SECONDS_MAX).returncode, 64)
+        self.assertEqual(subprocess.run([HUB, "--reset", "x", "--database", self.database], capture_output=True, timeout=SECONDS_MAX).returncode, 64)
         self.assertEqual([subprocess.run(reset, capture_output=True, timeout=SECONDS_MAX).returncode for _ in range(2)], [0, 66])
         other = self.device(self.hub())
         self.assertEqual(other.create()[0], 201)
@@ -648,13 +649,54 @@ class HubTests(unittest.TestCase):
             return subprocess.run([HUB, *words], capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertEqual(hub("--help").returncode, 0)
         self.assertEqual(hub().returncode, 64)
-        self.assertEqual(hub("--listen", "127.0.0.1:0").returncode, 64)
-        self.assertEqual(hub("--listen", "127.0.0.1:0", "--data", str(self.data), "--rate", "x").returncode, 64)
-        self.assertEqual(hub("--listen", "nonsense", "--data", str(self.data)).returncode, 64)
+        self.assertEqual(hub("--listen", "127.0.0.1:0", "--database", self.database, "--rate", "x").returncode, 64)
+        self.assertEqual(hub("--listen", "nonsense", "--database", self.database).returncode, 64)
         self.hub()
-        second = hub("--listen", "127.0.0.1:0", "--data", str(self.data))
+        second = hub("--listen", "127.0.0.1:0", "--database", self.database)
         self.assertEqual(second.returncode, 75)
-        self.assertIn("another process", second.stderr)
+        self.assertIn(f"another process has this file, in {self.database}", second.stderr)
+
+    def test_a_database_that_is_not_named_is_a_file_in_this_folder(self):
+        done = subprocess.run([HUB, "--reset", "0" * 32], capture_output=True, cwd=self.folder.name, timeout=SECONDS_MAX)
+        self.assertEqual(done.returncode, 66)
+        self.assertTrue((pathlib.Path(self.folder.name) / "heartlog-hub.db").exists())
+
+    def test_a_damaged_file_is_named(self):
+        self.assertEqual(self.hub().end(), 0)
+        with open(self.database, "r+b") as file:
+            file.write(b"damage" * 100)
+        done = subprocess.run([HUB, "--listen", "127.0.0.1:0", "--database", self.database], capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(done.returncode, 65)
+        self.assertIn(self.database, done.stderr)
+
+    def test_a_full_disk_is_answered_and_the_hub_goes_on(self):
+        self.data.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", self.data]
+        if subprocess.run(mount, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("nothing may be mounted here")
+        self.addCleanup(subprocess.run, ["umount", self.data], check=True)
+        hub = self.hub()
+        device = self.device(hub)
+        self.assertEqual(device.create()[0], 201)
+        stored = []
+        while (status := device.put(run_name(len(stored) + 1), bytes([len(stored)]) * 50_000)) == 201:
+            stored.append(run_name(len(stored) + 1))
+        self.assertEqual(status, 507)
+        self.assertGreater(len(stored), 5)
+        self.assertEqual(device.request("GET", "/healthz")[0], 200)
+        self.assertEqual([name for name, _ in device.list()], stored)
+        subprocess.run(["mount", "-o", "remount,size=64m", self.data], check=True)
+        for _ in range(20):
+            self.assertEqual(device.put(run_name(len(stored) + 1), bytes([len(stored)]) * 50_000), 201)
+            stored.append(run_name(len(stored) + 1))
+        self.assertEqual(hub.end(signal.SIGKILL), -signal.SIGKILL)
+        hub = self.hub()
+        again = self.device(hub)
+        again.key, again.public = device.key, device.public
+        self.assertEqual(again.open()[0], 200)
+        for number, name in enumerate(stored):
+            self.assertEqual(again.request("GET", again.path(name)), (200, bytes([number]) * 50_000))
+        self.assertEqual(hub.end(), 0)
 
 
 if __name__ == "__main__":

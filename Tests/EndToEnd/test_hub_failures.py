@@ -1,10 +1,12 @@
 """What was acknowledged stays when databases, hubs and connections fail, and what a backup lacks comes back from the devices."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -62,7 +64,7 @@ class CuttingProxy(Proxy):
 @NEEDS_HUB
 class AnswerTests(TestCase):
     def test_an_answer_that_ends_early_is_asked_for_again(self):
-        hub = HubProcess("--data", self.folder / "hub", "--name", "127.0.0.1")
+        hub = HubProcess("--database", self.folder / "hub.db", "--name", "127.0.0.1")
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         phone, tablet = self.store("phone"), self.store("tablet")
         self.expect(0, phone("toggle", "papers", "first"))
@@ -205,22 +207,25 @@ class BackupTests(TestCase):
             self.expect(0, store("verify"))
         return digests.pop()
 
-    def directory(self):
-        """How a hub with a directory is started, saved and restored."""
-        data, backup = self.folder / "hub", self.folder / "backup"
+    def file(self):
+        """How a hub with a file is started, saved and restored, as docs/hub.md says."""
+        database, backup = self.folder / "hub.db", self.folder / "backup.db"
 
         def save(hub):
+            # What "sqlite3 hub.db '.backup backup.db'" does, beside the hub that runs.
+            with contextlib.closing(sqlite3.connect(database)) as source, contextlib.closing(sqlite3.connect(backup)) as copy:
+                source.backup(copy)
             self.assertEqual(hub.end(), 0)
-            shutil.copytree(data, backup)
 
         def restore():
-            shutil.rmtree(data)
-            shutil.copytree(backup, data)
+            for path in self.folder.glob("hub.db*"):
+                path.unlink()
+            shutil.copy(backup, database)
 
-        return lambda: self.start("--data", data), save, restore
+        return lambda: self.start("--database", database), save, restore
 
     def database(self):
-        """How a hub with a database is started, saved and restored, to the same server."""
+        """How a hub with PostgreSQL is started, saved and restored, to the same server."""
         database = self.enterContext(Database())
         server = database.primary
         to_server = "-h", "127.0.0.1", "-p", server.port, "-U", USER
@@ -236,15 +241,15 @@ class BackupTests(TestCase):
 
         return lambda: self.start("--database", database.url), save, restore
 
-    def test_an_older_copy_of_the_directory_is_completed_by_the_devices(self):
-        self.check_completed(*self.directory())
+    def test_an_older_copy_of_the_file_is_completed_by_the_devices(self):
+        self.check_completed(*self.file())
 
     @NEEDS_DATABASE
     def test_an_older_dump_of_the_database_is_completed_by_the_devices(self):
         self.check_completed(*self.database())
 
-    def test_an_older_copy_of_the_directory_is_completed_by_a_device_that_watches(self):
-        self.check_watching(*self.directory())
+    def test_an_older_copy_of_the_file_is_completed_by_a_device_that_watches(self):
+        self.check_watching(*self.file())
 
     @NEEDS_DATABASE
     def test_an_older_dump_of_the_database_is_completed_by_a_device_that_watches(self):

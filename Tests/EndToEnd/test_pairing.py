@@ -125,6 +125,31 @@ class PairingTests(TestCase):
         self.expect(1, phone("keys", "pair", served(tablet)), "removed")
         self.expect(1, tablet("keys"), "not encrypted")
 
+    def test_whom_only_a_removed_device_admitted_comes_back_with_the_new_code_or_a_pairing(self):
+        desk, phone, tablet, watch = self.device("desk", encrypts=True), *map(self.device, ("phone", "tablet", "watch"))
+        self.pair(desk, phone)
+        self.pair(phone, tablet)
+        self.pair(phone, watch)
+        self.expect_same(phone, tablet, watch, desk)
+        out = self.expect(0, desk("keys", "rotate", "--without", self.replica(phone)[:12], input=self.code.encode())).out
+        for store, name in (tablet, "tablet"), (watch, "watch"):
+            self.assertIn(f"left out: {self.replica(store)[:8]} {name}\n", out)
+        self.code = out.splitlines()[-1]
+        self.sync(desk)
+        self.expect(0, tablet("add", "papers", "written-meanwhile"))
+        replica = self.replica(tablet)
+        self.expect(1, tablet("sync", f"folder:{self.cloud}"), "only a device that was removed", "keys join -", "keys pair")
+        self.assertIn("keys join -", self.expect(1, tablet("doctor")).out)
+        self.expect(0, tablet("keys", "join", "-", input=self.code.encode()))
+        # It does not know of the removal before it meets a member.
+        self.expect(1, watch("keys", "pair", served(desk)), "only a device that was removed")
+        self.pair(watch, desk)
+        self.expect_same(tablet, watch, desk)
+        self.assertEqual(self.replica(tablet), replica)
+        self.expect(0, desk("show", "papers", "written-meanwhile"))
+        out = self.expect(0, desk("keys", "rotate", "--without", replica, "--json", input=self.code.encode())).object
+        self.assertNotIn("leftOut", out)
+
     def test_what_cannot_be_paired(self):
         desk, phone = self.device("desk"), self.device("phone")
         self.expect(1, desk("keys", "pair", served(phone)), "sync folder:DIR --encrypted")

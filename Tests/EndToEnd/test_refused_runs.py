@@ -24,7 +24,7 @@ def varint(data, place):
 
 
 def root_of_run(payload):
-    """Where the root begins in a message of kind 7."""
+    """Where the root begins in a message of kind 4."""
     place = 0
     for _ in range(3):
         _, place = varint(payload, place)
@@ -45,7 +45,7 @@ def spoil(command, stream):
         length, _ = varint(head, 1)
         payload = bytearray(server.stdout.read(length))
         server.stdout.read(4)
-        if kind[0] == 7 and payload[0] == stream:
+        if kind[0] == 4 and payload[0] == stream:
             # The first eight bytes were announced, and are what they were.
             payload[root_of_run(payload) + 20] ^= 1
         running = hashlib.sha256(running + head + payload).digest()

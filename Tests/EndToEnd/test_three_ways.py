@@ -1,33 +1,25 @@
 """Three devices of one encrypted vault, of which no two have the same way to each other: a dialogue, a folder and a hub."""
 
-import pathlib
 import random
-import shlex
 import signal
-import sys
 import unittest
 
-from heartlog import BINARY, seed
+from heartlog import seed
 from hub import NEEDS_HUB
 from hub_process import HubProcess
 from test_sync import SyncTestCase, operations
-
-OLD_PEER = pathlib.Path(__file__).with_name("old_peer.py")
 
 
 @NEEDS_HUB
 class ThreeWaysTests(SyncTestCase):
     def setUp(self):
         super().setUp()
-        self.hub = HubProcess("--data", self.folder / "hub")
+        self.hub = HubProcess("--database", self.folder / "hub.db")
         self.addCleanup(lambda: self.hub.process.poll() is None and self.hub.end(signal.SIGKILL))
         self.cloud = self.folder / "cloud"
         self.cloud.mkdir()
         self.phone, self.desk, self.tablet = self.stores = [self.device(name, 0) for name in ("phone", "desk", "tablet")]
         self.written = dict.fromkeys(range(3), 0)
-
-    def old(self, store):
-        return "exec:" + " ".join(shlex.quote(word) for word in (sys.executable, str(OLD_PEER), BINARY, store.path))
 
     def write(self, chance, index, count=None):
         count = count or chance.randint(1, 30)
@@ -111,24 +103,6 @@ class ThreeWaysTests(SyncTestCase):
         for way in (self.by_hub, self.by_folder, self.by_dialogue, self.by_hub):
             way()
         self.check_agreed()
-
-    def test_a_dialogue_of_version_1_spoils_nothing_that_the_other_ways_bring(self):
-        """It takes nothing of a stream that was signed, so the hub and the folder bring what is missing."""
-        chance = random.Random(seed())
-        # Before anything is signed here, version 1 brings the tablet's log to the phone.
-        self.write(chance, 2)
-        report = self.sync(self.phone, self.old(self.tablet)).object
-        self.assertEqual(report["received"]["events"], self.expect(0, self.tablet("status", "--json")).object["events"])
-        self.found_vault()
-        for _ in range(5):
-            for index in range(3):
-                self.write(chance, index)
-            for caller, peer in ((self.phone, self.tablet), (self.tablet, self.phone)):
-                self.sync(caller, self.old(peer))
-            for way in (self.by_folder, self.by_hub, self.by_folder):
-                way()
-            self.sync(self.phone, self.old(self.tablet))
-            self.check_agreed()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Fields on the command line")
 struct FieldArgumentsTests {
-  private typealias Assignment = FieldArguments.Assignment
+  private typealias Assignment = Field
 
   private func read(_ texts: String..., object: String? = nil) throws -> [Assignment] {
     try FieldArguments(assignments: texts, object: object).assignments

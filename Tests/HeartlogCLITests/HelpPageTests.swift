@@ -87,7 +87,7 @@ struct HelpPageTests {
       Devices   sync            exchange commits with another store
                 hub             show and change which devices a hub admits
                 serve           serve one sync over standard input and output
-                devices         list, trust and retire devices; show forks and schemas
+                devices         list, trust, retire and drop devices; show forks
                 keys            encrypt a vault, and admit and revoke devices
                 conflicts       list or resolve open conflicts between devices
 

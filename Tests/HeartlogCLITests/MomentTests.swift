@@ -179,7 +179,7 @@ struct MomentTests {
 struct LocalTimeTests {
   @Test("at a terminal times are local, and have the offset where the clocks show them twice")
   func shown() {
-    let berlin = TimeStyle(zone: .berlin2026)
+    let berlin = Zone.berlin2026
     // From 00:00 to 03:00 UTC as summer ends, every half hour.
     let shown = (0..<6).map { berlin.text(1_792_886_400_000 + $0 * 1_800_000) }
     #expect(
@@ -189,9 +189,9 @@ struct LocalTimeTests {
         "2026-10-25 03:00", "2026-10-25 03:30",
       ])
     #expect(berlin.named(1_772_435_700_999) == "2026-03-02 08:15 Test/Berlin")
-    #expect(TimeStyle.utc.named(1_772_435_700_999) == "2026-03-02 07:15")
-    #expect(berlin.heading == "times in Test/Berlin" && TimeStyle.utc.heading == nil)
-    let west = TimeStyle(zone: Zone(name: "Test/West") { $0 < 0 ? -9_000 : -12_600 })
+    #expect(Zone.utc.named(1_772_435_700_999) == "2026-03-02 07:15")
+    #expect(berlin.heading == "times in Test/Berlin" && Zone.utc.heading == nil)
+    let west = Zone(name: "Test/West") { $0 < 0 ? -9_000 : -12_600 }
     #expect(west.text(-1) == "1969-12-31 21:29-02:30" && west.text(-86_400_000) == "1969-12-30 21:30")
   }
 
@@ -199,7 +199,7 @@ struct LocalTimeTests {
     "times that no calendar holds are shown as the first and the last minute",
     arguments: [Zone.utc, .berlin2026])
   func outsideTheCalendar(zone: Zone) {
-    let style = TimeStyle(zone: zone)
+    let style = zone
     #expect(style.text(.min) == style.text(Limits.dateMillisecondsMin))
     #expect(style.text(.max) == style.text(Limits.dateMillisecondsMax))
   }
@@ -207,7 +207,7 @@ struct LocalTimeTests {
   @Test("what is shown names the minute that was meant")
   func shownAndRead() throws {
     let clock = LocalClock(zone: .berlin2026, now: 0)
-    let style = TimeStyle(zone: clock.zone)
+    let style = clock.zone
     for start in [1_774_746_000_000, 1_792_890_000_000] as [Milliseconds] {
       for minute in -200...200 as ClosedRange<Int64> {
         let time = start + minute * 60_000

@@ -53,14 +53,14 @@ struct ProgressTests {
     let captured = CapturedOutput(isTerminal: true, width: 80)
     let clock = Clock()
     let progress = Progress("Working", total: 10_000, output: captured.output, isShown: true, now: clock.now)
-    for _ in 0..<150 {
+    for done in 1...150 {
       clock.advance(milliseconds: 1)
-      progress.advance()
+      progress.update(done)
     }
     #expect(captured.error.isEmpty)
-    for _ in 0..<1_050 {
+    for done in 151...1_200 {
       clock.advance(milliseconds: 1)
-      progress.advance()
+      progress.update(done)
     }
     let drawings = captured.error.split(separator: "\r").count
     #expect((10...13).contains(drawings), "\(drawings)")

@@ -77,9 +77,7 @@ struct RenderingTests {
         stamp: HybridTimestamp(milliseconds: 1), wallTime: 1, origin: nil,
         records: [.event(Event(library: "books", item: "1", action: .changed, fields: fields))])
       var line = JSONWriter()
-      line.beginObject()
-      EventLine(commit: commit, index: 0).write(to: &line)
-      line.endObject()
+      EventLine(commit: commit, index: 0).json.write(to: &line)
       return try? JSONValue.parse(line.bytes)
     }
     let position = Field(name: "position", value: .int64(10), isQuiet: true)
@@ -132,8 +130,8 @@ struct RenderingTests {
     #expect(
       Quantity.duration(seconds: 3_600) == "1 h 00 min" && Quantity.duration(seconds: 1e9) == "11574 d 01 h")
     #expect(Quantity.duration(seconds: .infinity) == Quantity.duration(seconds: 1e300))
-    #expect(TimeStyle.utc.text(1_772_435_700_999) == "2026-03-02 07:15")
-    #expect(TimeStyle.utc.text(-1) == "1969-12-31 23:59")
+    #expect(Zone.utc.text(1_772_435_700_999) == "2026-03-02 07:15")
+    #expect(Zone.utc.text(-1) == "1969-12-31 23:59")
   }
 
   @Test("ids that are not equal do not look equal")
@@ -181,18 +179,16 @@ struct RenderingTests {
         path: "/s", replica: ReplicaID(high: 1, low: 1), name: "",
         digest: Digest([UInt8](repeating: 0, count: 32)),
         events: 5, eventsWithoutContent: count, commits: 5, bytes: 0, conflicts: 0,
-        replicas: [],
+        devices: [],
         libraries: [])
     }
     func json(_ count: UInt64) -> String {
       var writer = JSONWriter()
-      writer.beginObject()
-      StatusPage.write(status(count), to: &writer)
-      writer.endObject()
+      status(count).json().write(to: &writer)
       return String(decoding: writer.bytes, as: UTF8.self)
     }
     let line = "2 events without content: the digest covers the others"
-    #expect(StatusPage.lines(status(2), style: Style(isEnabled: false), width: nil).contains(line))
+    #expect(status(2).lines(style: Style(isEnabled: false), width: nil).contains(line))
     #expect(json(2).contains("\"withoutContent\":2") && !json(0).contains("withoutContent"))
   }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import Heartlog
-import HeartlogHub
-import HeartlogShipping
+@testable import HeartlogSync
 import Testing
 
 @testable import HeartlogCLI

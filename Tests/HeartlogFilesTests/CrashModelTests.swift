@@ -24,7 +24,7 @@ struct CrashModelTests {
 
   /// A file of these bytes that is on the disk.
   private func synced(_ bytes: [UInt8]) throws -> (MemoryFileSystem, any OpenFile) {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let file = try files.make("a", bytes)
     files.startJournal()
     return (files, file)
@@ -97,7 +97,7 @@ struct CrashModelTests {
 
   @Test("a synced file whose directory was not synced may be missing")
   func unsyncedName() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let file = try files.make("a", [1])
     try file.synchronize()
     #expect(outcomes(files, "a") == [nil, [1]])
@@ -179,7 +179,7 @@ struct CrashModelTests {
 
   @Test("a new directory is lost with what was synced in it")
   func newDirectory() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     try files.createDirectory("d")
     try files.make("d/a", [1]).synchronize()
     try files.synchronizeDirectory("d")
@@ -204,7 +204,7 @@ struct CrashModelTests {
 
   @Test("the lock page comes back as zeros or as it was, and unlocked")
   func lockPage() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let lock = try files.openLock("lock")
     try files.synchronizeDirectory("/")
     files.startJournal()
@@ -279,7 +279,7 @@ struct CrashModelTests {
   @Test("whatever is done, what is synced stays and what programs saw is possible", arguments: 0..<40)
   func generated(_ seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     var live: [String: any OpenFile] = [:]
     for _ in 0..<30 {
       let name = ["a", "b", "c"].randomElement(using: &random) ?? "a"

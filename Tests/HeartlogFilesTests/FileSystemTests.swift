@@ -1,3 +1,4 @@
+import HeartlogFormat
 import HeartlogFiles
 import Testing
 
@@ -21,7 +22,9 @@ struct FileSystemTests {
     #expect(try place.files.entries(of: place.path("a")) == ["b", "e"])
     #expect(try place.files.entries(of: place.path("a/b")) == [])
     try place.files.make(place.path("file"))
-    let error = #expect(throws: FileError.self) { try place.files.createParents(of: place.path("file/a/b")) }
+    let error = #expect(throws: HeartlogError.self) {
+      try place.files.createParents(of: place.path("file/a/b"))
+    }
     #expect(error?.isNotDirectory == true)
   }
 
@@ -216,12 +219,14 @@ struct FileSystemTests {
 
   @Test("errors say what, where and why")
   func errors() {
-    let full = FileError(operation: "write", path: "/x/y", code: ENOSPC)
+    let full = HeartlogError(operation: "write", path: "/x/y", code: ENOSPC)
     #expect(full.description == "cannot write /x/y: No space left on device")
-    #expect(full.isDiskFull && !full.isReadOnly && !full.isNotFound && !full.alreadyExists)
-    #expect(FileError(operation: "write", path: "", code: EDQUOT).isDiskFull)
-    #expect([EROFS, EACCES, EPERM].allSatisfy { FileError(operation: "", path: "", code: $0).isReadOnly })
-    #expect(FileError(operation: "open", path: "", code: ENOENT).isNotFound)
-    #expect(FileError(operation: "create", path: "", code: EEXIST).alreadyExists)
+    #expect(full.code == .diskFull && !full.isNotFound && !full.alreadyExists)
+    #expect(HeartlogError(operation: "write", path: "", code: EDQUOT).code == .diskFull)
+    #expect(
+      [EROFS, EACCES, EPERM].allSatisfy { HeartlogError(operation: "", path: "", code: $0).code == .readOnly }
+    )
+    #expect(HeartlogError(operation: "open", path: "", code: ENOENT).isNotFound)
+    #expect(HeartlogError(operation: "create", path: "", code: EEXIST).alreadyExists)
   }
 }

@@ -1,3 +1,5 @@
+import HeartlogFormat
+import HeartlogCrashModel
 import HeartlogFiles
 import Testing
 
@@ -138,7 +140,7 @@ struct LockFileTests {
     try #require(descriptor >= 0)
     defer { close(descriptor) }
     try #require(flock(descriptor, LOCK_EX) == 0)
-    #expect(throws: FileError(operation: "open", path: path, code: EWOULDBLOCK)) {
+    expectFailure("open", path, EWOULDBLOCK) {
       _ = try place.files.openLock(path)
     }
     #if os(Linux)
@@ -157,7 +159,7 @@ struct LockFileTests {
 
   @Test("where memory cannot be written, words are loaded and the lock is refused")
   func readOnlyMemory() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     try files.openLock("lock").store(7, 3)
     files.isReadOnly = true
     let lock = try files.openLock("lock")

@@ -14,7 +14,7 @@ import Testing
 struct MemoryFileSystemTests {
   @Test("the trace has a line for each operation, in order, with the file's name of the moment")
   func trace() throws {
-    let files = MemoryFileSystem(root: "/home/store")
+    let files = MemoryFileSystem(root: "/home/store", recording: true)
     try files.createDirectory("/home/store")
     try files.synchronizeDirectory("/home")
     let file = try files.make("/home/store/temporary", [1, 2, 3])
@@ -60,7 +60,7 @@ struct MemoryFileSystemTests {
 
   @Test("nothing is recorded where nothing is asked for")
   func silent() throws {
-    let files = MemoryFileSystem(recording: false)
+    let files = MemoryFileSystem()
     let file = try files.make("a", [1, 2])
     try file.synchronizeData()
     try files.rename("a", to: "b")
@@ -71,7 +71,7 @@ struct MemoryFileSystemTests {
 
   @Test("the fault strikes the operation it was meant for, and does nothing of it")
   func faults() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let a = try files.make("a")
     let b = try files.make("b")
     files.failNext(.synchronizeData, onPathSuffix: "b", after: 1, code: EIO)
@@ -110,7 +110,7 @@ struct MemoryFileSystemTests {
 
   @Test("a write that fails may leave its first part")
   func partialWrite() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let file = try files.make("a", [1, 2])
     files.clearTrace()
     files.failNext(.write, code: ENOSPC, partialBytes: 2, times: 2)
@@ -129,7 +129,7 @@ struct MemoryFileSystemTests {
 
   @Test("a read-only place refuses every change and nothing else")
   func readOnly() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let file = try files.make("a", [1])
     files.isReadOnly = true
     #expect(failure { try file.put([2], at: 0) } == EROFS)
@@ -144,7 +144,7 @@ struct MemoryFileSystemTests {
 
   @Test("a restart keeps all that was done, and neither locks nor open files")
   func restart() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     files.machineID = [1, 2]
     files.processID = 77
     files.onNetwork = true
@@ -171,7 +171,7 @@ struct MemoryFileSystemTests {
 
   @Test("contents can be changed behind everybody's back")
   func corruption() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let file = try files.make("a", [1, 2, 3])
     files.clearTrace()
     try files.replaceContents(of: "a", with: [9])
@@ -183,7 +183,7 @@ struct MemoryFileSystemTests {
 
   @Test("threads do not disturb each other")
   func threads() async throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask {

@@ -1,3 +1,4 @@
+import HeartlogFormat
 import Testing
 
 @testable import HeartlogFiles
@@ -29,8 +30,8 @@ struct SystemCallTests {
   func failed() {
     for code in [EIO, ENOSPC, EMFILE, EROFS, EACCES, EAGAIN] {
       var calls = 0
-      #expect(throws: FileError(operation: "write", path: "/x", code: code)) {
-        try SystemCall("write", "/x").run { () -> Int32 in
+      expectFailure("write", "/x", code) {
+        _ = try SystemCall("write", "/x").run { () -> Int32 in
           calls += 1
           errno = code
           return -1
@@ -58,7 +59,7 @@ struct SystemCallTests {
     let place = try TestPlace(.posix)
     for name in ["a", "b", "c"] { try place.files.make(place.path(name)) }
     #expect(try POSIXFileSystem(readers: .owner, namesMax: 3).entries(of: place.root) == ["a", "b", "c"])
-    #expect(throws: FileError(operation: "list", path: place.root, code: FileError.tooManyNames)) {
+    expectFailure("list", place.root, HeartlogError.tooManyNames) {
       _ = try POSIXFileSystem(readers: .owner, namesMax: 2).entries(of: place.root)
     }
   }

@@ -1,3 +1,6 @@
+import HeartlogFormat
+import Testing
+import HeartlogCrashModel
 import HeartlogFiles
 
 #if canImport(Darwin)
@@ -22,7 +25,7 @@ final class TestPlace {
   init(_ kind: FileSystemKind) throws {
     switch kind {
     case .memory:
-      files = MemoryFileSystem()
+      files = MemoryFileSystem(recording: true)
       root = "/place"
       isOnDisk = false
     case .posix:
@@ -70,9 +73,9 @@ extension FileSystem {
 
 extension OpenFile {
   func put(_ bytes: [UInt8], at offset: UInt64) throws {
-    var failure: FileError?
+    var failure: HeartlogError?
     bytes.withUnsafeBytes { buffer in
-      do throws(FileError) {
+      do throws(HeartlogError) {
         try write(buffer, at: offset)
       } catch {
         failure = error
@@ -82,9 +85,9 @@ extension OpenFile {
   }
 
   func bytes(at offset: UInt64, count: Int) throws -> [UInt8] {
-    var failure: FileError?
+    var failure: HeartlogError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
-      do throws(FileError) {
+      do throws(HeartlogError) {
         done = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
       } catch {
         failure = error
@@ -101,6 +104,18 @@ func failure(_ body: () throws -> Void) -> Int32? {
     try body()
     return nil
   } catch {
-    return (error as? FileError)?.code ?? -1
+    return (error as? HeartlogError)?.systemCode ?? -1
   }
+}
+
+/// Expects that `body` fails as a system call does.
+func expectFailure(
+  _ operation: String, _ path: String, _ code: Int32, _ location: SourceLocation = #_sourceLocation,
+  _ body: () throws -> Void
+) {
+  let expected = HeartlogError(operation: operation, path: path, code: code)
+  let found = #expect(throws: HeartlogError.self, sourceLocation: location, performing: body)
+  #expect(
+    found?.systemCode == code && found?.description == expected.description && found?.file == path,
+    sourceLocation: location)
 }

@@ -1,5 +1,3 @@
-import Heartlog
-import HeartlogHub
 import HeartlogFormat
 import Synchronization
 import Testing

@@ -1,34 +1,16 @@
-import Heartlog
 import HeartlogFormat
-import HeartlogFiles
-import HeartlogHub
 import Testing
 
 @testable import HeartlogHubServer
 
-/// "Keys at a hub" in docs/hub.md, with each engine.
+/// "Keys at a hub" in docs/hub.md, with each database.
 @Suite struct VaultKeysTests {
-  enum Kind: CaseIterable {
-    case directory
-    case postgres
-
-    static var present: [Kind] { PostgresServer.isInstalled ? [.directory, .postgres] : [.directory] }
-  }
-
   private static let quota = 10_000
 
-  private func withHub(_ kind: Kind, _ body: (HubService) throws -> Void) throws {
-    let engine: any HubEngine
-    switch kind {
-    case .directory:
-      var limits = DirectoryEngine.Limits()
-      limits.vaultBytesMax = Self.quota
-      engine = try DirectoryEngine(at: "/hub", limits: limits, files: MemoryFileSystem())
-    case .postgres: engine = try PostgresEngine(PostgresServer.shared.get().address, quotaBytes: Self.quota)
-    }
-    let result = Result { try body(HubService(engine: engine, invitations: nil)) }
-    try engine.close()
-    try result.get()
+  private func withHub(_ database: TestDatabase, _ body: (HubService) throws -> Void) throws {
+    let hub = try TestHub(database, limits: HubEngine.Limits(vaultBytesMax: Self.quota))
+    defer { hub.close() }
+    try body(HubService(engine: hub.engine, invitations: nil))
   }
 
   /// Puts an object as the hub does when a member asks for it.
@@ -55,9 +37,9 @@ import Testing
 
   // MARK: Who may what
 
-  @Test(arguments: Kind.present)
-  func aMemberRemovesNobodyAndTheRootDoes(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func aMemberRemovesNobodyAndTheRootDoes(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let vault = try TestVault(deviceCount: 2)
       #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil) == .created)
       let (first, second, root) = (vault.devices[0].publicKey, vault.devices[1].publicKey, vault.root(0))
@@ -76,9 +58,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.present)
-  func aMemberPutsAndDeletesUnderItsOwnName(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func aMemberPutsAndDeletesUnderItsOwnName(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let vault = try TestVault(deviceCount: 2)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let (first, second, root) = (vault.member(0), vault.member(1), vault.root(0))
@@ -102,9 +84,9 @@ import Testing
 
   // MARK: Rotations
 
-  @Test(arguments: Kind.present)
-  func aRotationThatAnybodyCarriesMakesTheNextRoot(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func aRotationThatAnybodyCarriesMakesTheNextRoot(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let vault = try TestVault(deviceCount: 3)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let (first, lost) = (vault.member(0), vault.member(1))
@@ -112,7 +94,7 @@ import Testing
         SHA256Hasher.digest(of: vault.id.bytes), SHA256Hasher.digest(of: vault.id.bytes + [1])
       )
       for (token, member) in [(token, lost), (rootToken, vault.root(0))] {
-        _ = try hub.engine.sessions.open(token, for: member, with: HubChallenge(RandomBytes.next(32))!)
+        _ = try hub.engine.openSession(token, for: member, with: HubChallenge(RandomBytes.next(32))!)
       }
       let admission = try vault.admission(of: vault.devices[2], by: vault.devices[1])
       #expect(try put(.admission(admission), as: lost, hub) == .stored)
@@ -149,7 +131,7 @@ import Testing
           vault.run(1, 1...5), admission.objectName, vault.run(0, 6...9), epoch.id.objectName,
           forged.id.objectName,
         ])
-      #expect(try hub.engine.sessions.session(token) == nil && hub.engine.sessions.session(rootToken) == nil)
+      #expect(try hub.engine.session(token) == nil && hub.engine.session(rootToken) == nil)
       #expect(throws: HeartlogError.self) { try put(vault.run(1, 10...10), as: lost, hub) }
       #expect(throws: HeartlogError.self) { try names(vault.root(0), hub) }
       // Removal is final: nobody admits it again, in whatever way.
@@ -164,9 +146,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.present)
-  func anAdmissionThatAMemberSignedAdmits(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func anAdmissionThatAMemberSignedAdmits(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let vault = try TestVault(deviceCount: 1)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let stranger = TestVault.newKey()
@@ -184,9 +166,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.present)
-  func ofTwoRotationsAtOnceTheSmallerIdHoldsAndTheRemovalsOfBoth(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func ofTwoRotationsAtOnceTheSmallerIdHoldsAndTheRemovalsOfBoth(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       for isReversed in [false, true] {
         let vault = try TestVault(deviceCount: 4)
         _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
@@ -214,9 +196,9 @@ import Testing
 
   // MARK: Quotas
 
-  @Test(arguments: Kind.present)
-  func aMemberHasHalfOfTheQuotaAndKeysHaveRoomOfTheirOwn(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func aMemberHasHalfOfTheQuotaAndKeysHaveRoomOfTheirOwn(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let vault = try TestVault(deviceCount: 3)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let half = [UInt8](repeating: 1, count: Self.quota / 2)
@@ -233,9 +215,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Kind.present)
-  func aMemberFillsHalfOfTheRoomForKeysAndTheRootHasItsOwn(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func aMemberFillsHalfOfTheRoomForKeysAndTheRootHasItsOwn(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let vault = try TestVault(deviceCount: 2)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       // An epoch with many removals has a fifth of a megabyte.
@@ -264,9 +246,9 @@ import Testing
 
   // MARK: Beginnings
 
-  @Test(arguments: Kind.present)
-  func aVaultThatTheOperatorRemovedIsCreatedAgain(kind: Kind) throws {
-    try withHub(kind) { hub throws in
+  @Test(arguments: TestDatabase.present)
+  func aVaultThatTheOperatorRemovedIsCreatedAgain(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
       let (vault, other) = try (TestVault(deviceCount: 1), TestVault(deviceCount: 1))
       let word = "word \(vault.id)"
       #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: word) == .created)
@@ -285,13 +267,12 @@ import Testing
   }
 
   @Test func keysAreThereAfterARestart() throws {
-    let files = MemoryFileSystem()
+    let folder = TestFolder()
     let vault = try TestVault(deviceCount: 3)
     func withEngine(_ body: (HubService) throws -> Void) throws {
-      let engine = try DirectoryEngine(at: "/hub", files: files)
-      let result = Result { try body(HubService(engine: engine, invitations: nil)) }
-      try engine.close()
-      try result.get()
+      let engine = try HubEngine(SQLiteDatabase(at: folder.file))
+      defer { engine.close() }
+      try body(HubService(engine: engine, invitations: nil))
     }
     var keys: AdmittedKeys?
     var there: Set<String> = []
@@ -361,7 +342,7 @@ import Testing
   }
 
   @Test func anObjectIsTakenOnlyAsItWasSigned() throws {
-    try withHub(.directory) { hub throws in
+    try withHub(.sqlite) { hub throws in
       let vault = try TestVault(deviceCount: 2)
       _ = try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil)
       let rotation = try vault.rotation(without: [vault.removal(1, after: 7)])

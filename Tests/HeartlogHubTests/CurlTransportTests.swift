@@ -3,7 +3,7 @@
   import Synchronization
   import Testing
 
-  @testable import HeartlogHub
+  @testable import HeartlogSync
 
   @Suite("Requests through libcurl")
   struct CurlTransportTests {

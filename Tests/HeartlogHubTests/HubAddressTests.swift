@@ -1,7 +1,7 @@
 import Heartlog
 import Testing
 
-@testable import HeartlogHub
+@testable import HeartlogSync
 
 @Suite("Addresses of hubs")
 struct HubAddressTests {

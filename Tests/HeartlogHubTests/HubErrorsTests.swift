@@ -1,10 +1,10 @@
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
 import HeartlogTesting
 import Synchronization
 import Testing
 
-@testable import HeartlogHub
+@testable import HeartlogSync
 
 @Suite("What goes wrong at a hub")
 struct HubErrorsTests {

@@ -1,10 +1,11 @@
+import HeartlogSimulator
 import Heartlog
 import HeartlogFormat
-import HeartlogShipping
+import HeartlogSync
 import Synchronization
 import Testing
 
-@testable import HeartlogHub
+@testable import HeartlogSync
 
 @Suite("A hub admits the members of an encrypted vault")
 final class HubMembersTests {

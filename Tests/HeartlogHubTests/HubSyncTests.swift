@@ -1,10 +1,10 @@
 import Heartlog
 import HeartlogFormat
-import HeartlogShipping
+import HeartlogSync
 import HeartlogTesting
 import Testing
 
-@testable import HeartlogHub
+@testable import HeartlogSync
 
 @Suite("Devices that sync through a hub")
 struct HubSyncTests {

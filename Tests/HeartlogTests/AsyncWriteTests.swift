@@ -1,6 +1,7 @@
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 import Synchronization
 import Testing
 
@@ -37,16 +38,14 @@ struct AsyncWriteTests {
     let date = Date(timeIntervalSince1970: 1_000)
     try await records.async.add(a, since: date)
     #expect(records.favoritedDate(of: 1) == date)
-    let library = try store.library("papers").async
-    #expect(try await library.add("x", fields: [Field(name: "f", value: .int64(1))]).isFavorite)
-    #expect(try await library.set([Field(name: "f", value: .int64(2))], of: "x").isChange)
-    #expect(try await library.toggle("x").isFavorite == false)
-    #expect(try await library.remove("x").isChange == false)
-    try await store.async.flush()
-    try await store.async.refresh()
-    #expect(try await store.async.seal().sealedFiles == 1)
-    try await store.async.close()
-    let error = await failure { try await library.remove("x") }
+    let library = try store.library("papers")
+    #expect(try await store.async.write { try library.add("x").isFavorite })
+    #expect(try await store.async.write { try library.toggle("x").isFavorite } == false)
+    try await store.async.run { try $0.flush() }
+    try await store.async.run { try $0.refresh() }
+    #expect(try await store.async.run { try $0.seal().sealedFiles } == 1)
+    try await store.async.run { try $0.close() }
+    let error = await failure { try await store.async.write { try library.remove("x") } }
     #expect(error?.code == .misuse)
   }
 
@@ -56,13 +55,18 @@ struct AsyncWriteTests {
     let records = try store.records
     let items = (1...4).map { Record(id: $0, title: "\($0)") }
     let told = Mutex<[Int]>([])
-    let added = try await records.async.add(contentsOf: items) { items in told.withLock { $0.append(items) } }
+    let added = try await store.async.run { _ in
+      try records.add(contentsOf: items) { items in told.withLock { $0.append(items) } }
+    }
     #expect(added == 4)
     #expect(told.withLock(\.self) == [4])
-    #expect(try await records.async.remove(contentsOf: [1, 2, 9]) == 2)
-    #expect(try await records.async.update(contentsOf: [Record(id: 3, title: "new"), items[3]]) == 1)
+    #expect(try await store.async.run { _ in try records.remove(contentsOf: [1, 2, 9]) } == 2)
+    #expect(
+      try await store.async.run { _ in
+        try records.update(contentsOf: [Record(id: 3, title: "new"), items[3]])
+      } == 1)
     let old = (1...6).map { (item: Record(id: $0, title: "old"), since: Date?.none) }
-    #expect(try await records.async.takeOver(old, origin: "import:defaults") == 2)
+    #expect(try await store.async.run { _ in try records.takeOver(old, origin: "import:defaults") } == 2)
     #expect(records.list(order: .byID).map(\.title) == ["new", "4", "old", "old"])
     #expect(try await records.async.setNote("again", of: 3) && records.note(of: 3) == "again")
   }
@@ -155,7 +159,7 @@ struct AsyncWriteTests {
     let writers = (0..<count).map { id in
       Task { try await records.async.add(Record(id: id, title: "t")) }
     }
-    let flushes = (0..<count).map { _ in Task { try await store.async.flush() } }
+    let flushes = (0..<count).map { _ in Task { try await store.async.run { try $0.flush() } } }
     await until { files.held == 1 }
     // A ring of tasks passes a token on: each step needs a thread.
     var token = 0
@@ -184,7 +188,7 @@ struct AsyncWriteTests {
     files.open()
     for writer in writers { #expect(await writer.value == .outcomeUnknown) }
     #expect(records.list().map(\.id) == [-1])
-    #expect(await failure { try await store.async.flush() }?.code == .outcomeUnknown)
+    #expect(await failure { try await store.async.run { try $0.flush() } }?.code == .outcomeUnknown)
   }
 
   @Test(
@@ -203,7 +207,7 @@ struct AsyncWriteTests {
     let durable = Task {
       try await store.async.write(durability: .durable) { try records.add(Record(id: 200, title: "t")) }
     }
-    let flush = Task { try await store.async.flush() }
+    let flush = Task { try await store.async.run { try $0.flush() } }
     for _ in 0..<1_000 { await Task.yield() }
     // However far both have come: one fdatasync is under way, and no second.
     #expect(files.held == 1 && files.synchronizations == before)
@@ -226,7 +230,7 @@ struct AsyncWriteTests {
     await until { files.held == 1 }
     try records.add(Record(id: -3, title: "third"))
     files.open()
-    #expect(await failure { try await store.async.flush() }?.code == .outcomeUnknown)
+    #expect(await failure { try await store.async.run { try $0.flush() } }?.code == .outcomeUnknown)
     #expect(await failure { try records.add(Record(id: -4, title: "fourth")) }?.code == .outcomeUnknown)
     #expect(records.count == 3)
     #expect(await failure { try store.close() }?.code == .outcomeUnknown)
@@ -329,8 +333,8 @@ struct AsyncWriteTests {
       }
     }
     for index in 0..<200 {
-      if index % 50 == 0 { try await store.async.seal() }
-      try await library.async.add("task-\(index)")
+      if index % 50 == 0 { try await store.async.run { try $0.seal() } }
+      try await store.async.write { try library.add("task-\(index)") }
     }
     await blocking
     #expect(library.counts.favorites == 400)

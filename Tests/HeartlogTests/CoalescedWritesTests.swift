@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import HeartlogFiles
 import Testing
 

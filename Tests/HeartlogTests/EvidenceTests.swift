@@ -1,6 +1,6 @@
 import HeartlogCrashModel
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 import Testing
 
 @testable import Heartlog
@@ -85,7 +85,7 @@ struct EvidenceTests {
 
   @Test("a snapshot never knows more than a power cut leaves: what it was made from is durable before it")
   func buffered() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     var options = StoreOptions()
     options.durability = .buffered
     options.snapshots = .manual

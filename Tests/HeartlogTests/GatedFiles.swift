@@ -1,9 +1,11 @@
+import HeartlogFormat
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
 
 /// A file system in memory whose fdatasyncs a test counts, holds, and lets fail.
 final class GatedFiles: FileSystem {
-  private let files = MemoryFileSystem(recording: false)
+  private let files = MemoryFileSystem()
   private let gate = NSCondition()
   private let isShut = Locked(false)
   private let counts = Locked((begun: 0, held: 0))
@@ -34,18 +36,20 @@ final class GatedFiles: FileSystem {
     gate.unlock()
   }
 
-  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+  func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
     GatedFile(try files.open(path, mode), self)
   }
 
-  func rename(_ path: String, to newPath: String) throws(FileError) { try files.rename(path, to: newPath) }
-  func remove(_ path: String) throws(FileError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(FileError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(FileError) { try files.synchronizeDirectory(path) }
-  func entries(of directory: String) throws(FileError) -> [String] { try files.entries(of: directory) }
-  func info(_ path: String) throws(FileError) -> FileInfo? { try files.info(path) }
-  func openLock(_ path: String) throws(FileError) -> any LockFile { try files.openLock(path) }
-  func isOnNetwork(_ path: String) throws(FileError) -> Bool { try files.isOnNetwork(path) }
+  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
+    try files.rename(path, to: newPath)
+  }
+  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
+  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
+  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
+  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
+  func info(_ path: String) throws(HeartlogError) -> FileInfo? { try files.info(path) }
+  func openLock(_ path: String) throws(HeartlogError) -> any LockFile { try files.openLock(path) }
+  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
   var machineID: [UInt8] { files.machineID }
   var processID: Int32 { files.processID }
 }
@@ -59,21 +63,21 @@ private final class GatedFile: OpenFile {
     self.files = files
   }
 
-  func synchronizeData() throws(FileError) {
+  func synchronizeData() throws(HeartlogError) {
     files.pass()
     try file.synchronizeData()
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
     try file.read(into: buffer, at: offset)
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
     try file.write(bytes, at: offset)
   }
 
-  func synchronize() throws(FileError) { try file.synchronize() }
-  func truncate(to size: UInt64) throws(FileError) { try file.truncate(to: size) }
-  func size() throws(FileError) -> UInt64 { try file.size() }
-  func inode() throws(FileError) -> UInt64 { try file.inode() }
+  func synchronize() throws(HeartlogError) { try file.synchronize() }
+  func truncate(to size: UInt64) throws(HeartlogError) { try file.truncate(to: size) }
+  func size() throws(HeartlogError) -> UInt64 { try file.size() }
+  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }

@@ -52,7 +52,7 @@ struct ManyTasksTests {
 
     #expect(try store.state().digest == store.digest)
     let events = records.library.counts.events
-    try await store.async.close()
+    try await store.async.run { try $0.close() }
     // There is room for all of them in the stream.
     #expect(await stream.value == Int(events))
   }
@@ -91,10 +91,10 @@ struct ManyTasksTests {
       _ = records.search("shared")
       try store.refresh()
     default:
-      try await store.async.flush()
-      if round == 7 { try await store.async.seal() }
+      try await store.async.run { try $0.flush() }
+      if round == 7 { try await store.async.run { try $0.seal() } }
       try store.library("taps").toggle("\(writer)")
-      let plan = try await store.async.undo(.since(.milliseconds(0), library: "taps"))
+      let plan = try await store.async.run { try $0.undo(.since(.milliseconds(0), library: "taps")) }
       try store.undo(.events(plan.events))
       _ = (records.count, records.ids.count, store.digest, store.findings.count)
     }

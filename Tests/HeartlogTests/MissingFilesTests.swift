@@ -1,8 +1,9 @@
+import HeartlogCrashModel
 import HeartlogFiles
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogStorage
+@testable import HeartlogEngine
 
 @Suite("Files of a store that are missing")
 struct MissingFilesTests {

@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
 import Testing

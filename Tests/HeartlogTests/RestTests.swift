@@ -1,6 +1,7 @@
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 import Testing
 
 @testable import Heartlog
@@ -39,7 +40,7 @@ struct RestTests {
 
   @Test("what was acknowledged is durable")
   func durable() throws {
-    let files = MemoryFileSystem()
+    let files = MemoryFileSystem(recording: true)
     let store = try TestStore(files: files).open {
       $0.durability = .buffered
       $0.changeStorage = { $0.scheduler = Frozen() }

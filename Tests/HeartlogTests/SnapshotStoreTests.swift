@@ -1,8 +1,10 @@
+import HeartlogCrashModel
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 import Testing
 
 @testable import Heartlog
+@testable import HeartlogEngine
 
 @Suite("Stores and their snapshots")
 struct SnapshotStoreTests {
@@ -43,7 +45,7 @@ struct SnapshotStoreTests {
     #expect(report.events == store.read { $0.eventCount })
     #expect(report.isNew)
     let again = try #require(try store.snapshot())
-    #expect(again == SnapshotReport(events: report.events, bytes: report.bytes, isNew: false))
+    #expect(again.events == report.events && again.bytes == report.bytes && !again.isNew)
     try fill(store, 400..<450)
     let digest = store.digest
     let heads = store.read { $0.heads }
@@ -384,5 +386,53 @@ struct SnapshotStoreTests {
     try reopened.library("papers").set([Field(name: "note", value: .string("settled"))], of: "a")
     #expect(reopened.conflicts.isEmpty)
     #expect(try reopened.state().digest == reopened.digest)
+  }
+
+  @Test("a repair writes anew what a snapshot has of lost commits, with dates and fields, and only once")
+  func lostSegment() throws {
+    func title(_ text: String) -> [Field] { [Field(name: "title", value: .string(text))] }
+    var store = try test.open()
+    let library = try store.library("papers")
+    for number in 1...5 {
+      test.clock.now += 1_000
+      try library.add("paper-\(number)", fields: title("T\(number)"))
+    }
+    try library.remove("paper-2")
+    let before = library.favorites()
+    try store.seal()
+    try store.snapshot()
+    let stream = "\(TestStore.path)/replicas/\(store.replica)"
+    try store.close()
+    for name in try test.files.entries(of: stream) where name.hasSuffix(".sealed") {
+      try test.files.remove("\(stream)/\(name)")
+    }
+    store = try test.open()
+    #expect(try store.library("papers").favorites().isEmpty)
+    #expect(store.findings.map(\.verdict) == [.lost])
+    // What is written before the repair is later than what the snapshot has.
+    test.clock.now += 1_000
+    try store.library("papers").add("paper-1", fields: title("new"))
+    try store.close()
+
+    func repair(isDryRun: Bool = false) throws -> RepairReport {
+      var options = StoreOptions()
+      options.clock = { [clock = test.clock] in clock.now }
+      return try FavoritesStore.repair(
+        at: TestStore.path, on: test.files, isDryRun: isDryRun, options: options)
+    }
+    for isDryRun in [true, false] {
+      let report = try repair(isDryRun: isDryRun)
+      #expect(report.isSound && report.entries.count == 1)
+      #expect(report.entries.first?.outcome.contains("4 items") == true)
+    }
+    store = try test.open()
+    let after = try store.library("papers").favorites()
+    #expect(Array(after.dropFirst()) == Array(before.dropLast()))
+    #expect(after.first?.id == "paper-1" && after.first?.value(of: "title") == .string("new"))
+    #expect(try store.library("papers").item("paper-2")?.value(of: "title") == .string("T2"))
+    #expect(store.findings.isEmpty)
+    try store.library("papers").remove("paper-3")
+    try store.close()
+    #expect(try repair().entries.isEmpty, "what was written since stays as it is")
   }
 }

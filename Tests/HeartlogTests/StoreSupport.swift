@@ -19,7 +19,7 @@ final class TestClock: Sendable {
 
 /// A store in memory whose disk and clock a test holds.
 struct TestStore {
-  var files = MemoryFileSystem(recording: false)
+  var files = MemoryFileSystem()
   var clock = TestClock()
   static let path = "/favorites.heartlog"
 

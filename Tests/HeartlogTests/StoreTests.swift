@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
 import Testing
@@ -105,7 +106,7 @@ struct StoreTests {
     #expect(commits.last?.heads == [Head(replica: original.replica, commit: CommitNumber(rawValue: 1))])
     #expect(try copy.library("papers").counts.favorites == 2)
     #expect(try copy.verify().streams.count == 2)
-    #expect(try copy.status().replicas.count == 2)
+    #expect(try copy.status().devices.count == 2)
   }
 
   @Test(
@@ -160,9 +161,9 @@ struct StoreTests {
     #expect(status.events == 2 && status.commits == 2 && status.bytes > 0)
     #expect(status.libraries.map(\.name) == ["books", "papers"])
     #expect(status.libraries.map(\.counts.favorites) == [0, 1])
-    #expect(status.replicas.map(\.head) == [2])
+    #expect(status.devices.map(\.head) == [2])
     // The second commit of the same millisecond counts on.
-    #expect(status.replicas[0].wallClockAheadSeconds == 5)
+    #expect(status.devices[0].wallClockAheadSeconds == 5)
     #expect(status.digest == store.digest)
   }
 }

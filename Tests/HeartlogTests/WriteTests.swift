@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
 import Testing
@@ -41,6 +42,22 @@ struct WriteTests {
       #expect(store.read { $0.isFavorite("1", in: "records") } == false)
     }
     #expect(records.contains(1))
+  }
+
+  @Test("a library that is reserved for the store can be read and not written")
+  func reservedLibrary() throws {
+    let store = try test.open()
+    let library = try store.library("heartlog.vault")
+    let field = Field(name: "number", value: .int64(1))
+    for write in [
+      { try library.add("1") }, { try library.toggle("1") }, { try library.remove("1") },
+      { try library.set([field], of: "1") }, { try store.write { try library.set([field], of: "1") } },
+    ] as [() throws -> Any] {
+      let error = #expect(throws: HeartlogError.self) { _ = try write() }
+      #expect(error?.code == .invalid && error?.message.contains("reserved for the store") == true)
+    }
+    #expect(try library.items().isEmpty && store.allCommits().isEmpty)
+    _ = try store.library("heartlogs").add("1")
   }
 
   @Test("a closure that throws writes nothing, and its error comes through")

@@ -83,7 +83,7 @@ struct WrongClockTests {
     for store in [fast, right] { try ship(store, to: third) }
     func ahead(of store: FavoritesStore) throws -> [ReplicaID: Double] {
       let devices = store.devices
-      let status = try store.status().replicas
+      let status = try store.status().devices
       #expect(status.map(\.wallClockAheadSeconds) == devices.map(\.wallClockAheadSeconds))
       return Dictionary(uniqueKeysWithValues: devices.map { ($0.replica, $0.wallClockAheadSeconds) })
     }

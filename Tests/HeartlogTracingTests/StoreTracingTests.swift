@@ -1,7 +1,8 @@
 #if Tracing
   import Foundation
+  import HeartlogCrashModel
   import HeartlogFiles
-  import HeartlogShipping
+  import HeartlogSync
   import HeartlogTesting
   import Testing
 
@@ -9,7 +10,7 @@
 
   @Suite("What a store tells its tracer")
   struct StoreTracingTests {
-    private let files = MemoryFileSystem(recording: false)
+    private let files = MemoryFileSystem()
     private let tracer = RecordingTracer()
     private static let path = "/favorites.heartlog"
 

@@ -26,6 +26,17 @@ extension FavoritesStore {
   }
 }
 
+extension FavoritesLibrary {
+  /// Imports a file whose encoding is found.
+  @discardableResult
+  public func importFile(
+    _ bytes: [UInt8], format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
+    options: ImportOptions = ImportOptions()
+  ) throws -> ImportReport {
+    try importFile(FileText(bytes), format: format, describedBy: descriptor, options: options)
+  }
+}
+
 /// Exports a library, imports the file into an empty store, and checks that this one holds the same; that importing again writes nothing;
 /// and that the file is known by its content alone.
 ///

@@ -90,7 +90,7 @@ struct EpisodeFileTests {
     let copy = try FavoritesStore.inMemory().favorites(of: Episode.self)
     var fields: [Field] = []
     let report = try copy.library.importFile(
-      bytes, format: JSONLinesFormat(), describedBy: Episode.descriptor,
+      FileText(bytes), format: JSONLinesFormat(), describedBy: Episode.descriptor,
       onCommit: { commit in
         for case .event(let event) in commit.records { fields += event.fields }
       })

@@ -2,7 +2,7 @@ import Foundation
 import Heartlog
 import HeartlogInterchange
 import HeartlogLibraries
-import HeartlogShipping
+import HeartlogSync
 import LibraryTestSupport
 import Testing
 

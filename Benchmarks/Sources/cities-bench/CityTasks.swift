@@ -45,7 +45,10 @@ final class CityTasks {
         library: { try self.merge.execute(in: &self.ownCities).favoriteCount }),
       .init(
         name: "merge into a shared array", loop: mergeIntoCopy,
-        library: { try self.merge.execute(self.sorted).report.favoriteCount }),
+        library: {
+          var cities = self.sorted
+          return try self.merge.execute(in: &cities).favoriteCount
+        }),
     ]
   }
 

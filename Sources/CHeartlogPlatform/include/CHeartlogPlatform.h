@@ -56,9 +56,6 @@ size_t heartlog_host_identity(void *buffer, size_t count);
 /// The words of the command line, as many as `count` says, the program's name first; NULL where the C library does not pass them on.
 char **heartlog_arguments(int *count);
 
-/// Whether this program is linked statically, so that it cannot load libraries safely: 1 or 0.
-int heartlog_is_static(void);
-
 /// The environment of this process, as posix_spawn(2) takes it.
 char **heartlog_environment(void);
 

@@ -1,4 +1,10 @@
-import HeartlogStorage
+import HeartlogEngine
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A store for tasks. Waiting for a disk or another process happens on one of Heartlog's own threads and suspends the task.
 ///
@@ -12,7 +18,7 @@ import HeartlogStorage
 /// Concurrent writes of several tasks share their fsyncs. Awaited writes of one task are committed in order.
 ///
 /// Cancelling a task cancels a write that is not in the commit queue yet: it throws `cancelled`, and nothing is written. After that point
-/// the write completes, and the task gets its result. The other calls ignore cancellation.
+/// the write completes, and the task gets its result. Calls in `run` ignore cancellation.
 ///
 /// Reading needs none of this: `list`, `contains` and the other reads only access memory.
 public struct AsyncFavoritesStore: Sendable {
@@ -73,16 +79,6 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  /// Reads what other processes wrote.
-  public func refresh() async throws(HeartlogError) {
-    try await run { store throws(HeartlogError) in try store.refresh() }
-  }
-
-  /// Makes every acknowledged commit durable.
-  public func flush() async throws(HeartlogError) {
-    try await run { store throws(HeartlogError) in try store.flush() }
-  }
-
   /// Lets go of everything that must not be held while the process is suspended, as `FavoritesStore.rest()` does, once the writes that are
   /// awaited by then are written.
   public func rest() async throws(HeartlogError) {
@@ -95,50 +91,18 @@ public struct AsyncFavoritesStore: Sendable {
     try result.get()
   }
 
-  /// Flushes and releases all resources. Later writes throw, and so do writes that are not in the commit queue yet.
-  public func close() async throws(HeartlogError) {
-    try await run { store throws(HeartlogError) in try store.close() }
-  }
-
-  /// Rewrites the store's own log, including its tail, as large compressed blocks. Commits, numbers and hashes stay the same.
+  /// Runs any other calls on one of Heartlog's own threads: `refresh`, `flush`, `close`, `seal`, an undo, or a batch of several commits.
   ///
-  /// - Parameter progress: called from time to time, with the bytes done so far and in total.
-  @discardableResult
-  public func seal(
-    progress: (@Sendable (UInt64, UInt64) -> Void)? = nil
-  ) async throws(HeartlogError) -> SealReport {
-    try await run { store throws(HeartlogError) in try store.seal(progress: progress) }
-  }
-
-  /// Undoes events, by new events that restore what the registers they wrote would show without them.
+  /// ```swift
+  /// let plan = try await store.async.run { try $0.undo(.lastCommits(1)) }
+  /// ```
   ///
   /// - Parameters:
-  ///   - scope: the events to undo.
-  ///   - isDryRun: whether to write nothing, and only return what would be written.
+  ///   - time: the time of their commits, in milliseconds since 1970; that of the clock if nil.
+  ///   - call: the calls. They see neither the task's task-local values nor its cancellation.
+  /// - Throws: any error of `call`.
   @discardableResult
-  public func undo(_ scope: UndoScope, isDryRun: Bool = false) async throws(HeartlogError) -> UndoPlan {
-    try await run { store throws(HeartlogError) in try store.undo(scope, isDryRun: isDryRun) }
-  }
-
-  /// Makes favorites, favorited dates and fields equal to those at a moment, by new events.
-  ///
-  /// - Parameters:
-  ///   - moment: the moment to restore.
-  ///   - library: the only library to restore; all if nil.
-  ///   - isDryRun: whether to write nothing, and only return what would be written.
-  @discardableResult
-  public func restore(
-    to moment: LogMoment, library: String? = nil, isDryRun: Bool = false
-  ) async throws(HeartlogError) -> UndoPlan {
-    try await run { store throws(HeartlogError) in
-      try store.restore(to: moment, library: library, isDryRun: isDryRun)
-    }
-  }
-
-  /// Runs calls on one of Heartlog's own threads.
-  ///
-  /// - Parameter time: the time of their commits; that of the clock if nil.
-  package func run<R: Sendable, E: Error>(
+  public func run<R: Sendable, E: Error>(
     at time: Milliseconds? = nil, _ call: @escaping @Sendable (FavoritesStore) throws(E) -> R
   ) async throws(E) -> R {
     let result = await withCheckedContinuation { continuation in
@@ -154,4 +118,100 @@ public struct AsyncFavoritesStore: Sendable {
 extension FavoritesStore {
   /// The same store for tasks, which must not block on a disk.
   public var async: AsyncFavoritesStore { AsyncFavoritesStore(store: self) }
+}
+
+/// The writes of `Favorites`, for tasks: see `AsyncFavoritesStore`.
+public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
+  let favorites: Favorites<Item>
+
+  /// Makes an item a favorite. An item that already is a favorite stays one, with its date.
+  ///
+  /// - Parameters:
+  ///   - item: the item. Its fields that differ from the stored ones are written too.
+  ///   - date: the favorited date; the time of the commit if nil.
+  /// - Returns: whether it was not a favorite before.
+  @discardableResult
+  public func add(_ item: Item, since date: Date? = nil) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.add(item, since: date) }
+  }
+
+  /// Makes the item with this id a favorite. Its stored fields stay as they are.
+  ///
+  /// - Returns: whether it was not a favorite before.
+  @discardableResult
+  public func add(_ id: Item.ID, since date: Date? = nil) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.add(id, since: date) }
+  }
+
+  /// Toggles whether the item with this id is a favorite. Its stored fields stay as they are.
+  ///
+  /// - Returns: whether it is a favorite now.
+  @discardableResult
+  public func toggle(_ id: Item.ID) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.toggle(id) }
+  }
+
+  /// Changes the stored item with this id as it is now, as ``Favorites/update(_:_:)`` does.
+  ///
+  /// - Returns: whether any field differed.
+  @discardableResult
+  public func update(
+    _ id: Item.ID, _ change: @escaping @Sendable (inout Item) throws -> Void
+  ) async throws -> Bool {
+    try await favorites.library.store.async.write { [favorites] in try favorites.update(id, change) }
+  }
+
+  /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties.
+  ///
+  /// - Returns: whether it is a favorite now.
+  @discardableResult
+  public func toggle(_ item: Item) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.toggle(item) }
+  }
+
+  /// Removes the item with this id from the favorites. Its stored fields stay.
+  ///
+  /// - Returns: whether it was a favorite before.
+  @discardableResult
+  public func remove(_ id: Item.ID) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.remove(id) }
+  }
+
+  /// Removes an item from the favorites. Only its id is used.
+  ///
+  /// - Returns: whether it was a favorite before.
+  @discardableResult
+  public func remove(_ item: Item) async throws(HeartlogError) -> Bool { try await remove(item.id) }
+
+  /// Updates the stored fields of an item, favorite or not. Writes only fields that differ. The item's own `isFavorite` and
+  /// `favoritedDate` are ignored.
+  ///
+  /// - Returns: whether any field differed.
+  @discardableResult
+  public func update(_ item: Item) async throws(HeartlogError) -> Bool {
+    try await write { favorites throws(HeartlogError) in try favorites.update(item) }
+  }
+
+  /// Sets the note of an item, favorite or not. Nil or an empty note clears it.
+  ///
+  /// - Returns: whether the note changed.
+  @discardableResult
+  public func setNote(_ note: String?, of id: Item.ID) async throws(HeartlogError) -> Bool {
+    let id = id.favoriteID
+    return try await write { favorites throws(HeartlogError) in try favorites.library.setNote(note, of: id) }
+  }
+
+  private func write<R: Sendable>(
+    _ body: @escaping @Sendable (Favorites<Item>) throws(HeartlogError) -> R
+  ) async throws(HeartlogError) -> R {
+    try await favorites.library.store.async.writeAsOne { [favorites] () throws(HeartlogError) in
+      try body(favorites)
+    }
+  }
+}
+
+extension Favorites {
+  /// The writes of these favorites for tasks, which must not block on a disk. For several different writes in one commit, use
+  /// `store.async.write { }`.
+  public var async: AsyncFavorites<Item> { AsyncFavorites(favorites: self) }
 }

@@ -6,6 +6,12 @@ import HeartlogFormat
   import Foundation
 #endif
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// The identity of an item, as text for the store.
 ///
 /// Every identity has exactly one text: `init(favoriteID:)` must reject any spelling that `favoriteID` would not return. Otherwise two
@@ -127,4 +133,106 @@ extension URL: FavoriteID {
     }
     self = value
   }
+}
+
+/// A key of a nested value: a name, or an index in an array.
+struct FieldKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+
+  static let `super` = FieldKey(stringValue: "super")
+
+  // Names that the store fills in from the item's identity and membership, unless the item has a value of its own under them.
+  static let id = "id"
+  static let isFavorite = "isFavorite"
+  static let favoritedDate = "favoritedDate"
+
+  @inline(__always)
+  static func isID(_ name: String) -> Bool { name.utf8.count == 2 && name == id }
+
+  @inline(__always)
+  static func isSupplied(_ name: String) -> Bool {
+    switch name.utf8.count {
+    case 2: isID(name)
+    case 10: name == isFavorite
+    case 13: name == favoritedDate
+    default: false
+    }
+  }
+}
+
+extension CodingKey {
+  /// Whether this is the key of the property `id`: its text is "id", or its case is called so, as in `case id = "_id"`.
+  var isOfID: Bool {
+    if FieldKey.isID(stringValue) { return true }
+    guard let name = enumCaseName(self) else { return false }
+    return strcmp(name, FieldKey.id) == 0
+  }
+}
+
+/// The name of an enum's case, from the runtime that prints it; nil for a value of another kind. Coding keys describe themselves by their
+/// text alone.
+@_silgen_name("swift_EnumCaseName")
+private func enumCaseName<T>(_ value: T) -> UnsafePointer<CChar>?
+
+/// An item that cannot be encoded as fields, or fields that cannot be decoded as an item.
+public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the field; nil if the error is about the whole item.
+  public let field: String?
+  /// What is wrong, as a sentence without a full stop. For a nested value it begins with the path inside the field.
+  public let reason: String
+
+  /// The reason if a value is absent.
+  static let missing = "it is missing"
+
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - field: the name of the field; nil if the error is about the whole item.
+  ///   - reason: a sentence without a full stop.
+  package init(field: String?, reason: String) {
+    self.field = field
+    self.reason = reason
+  }
+
+  /// The first key of the path is the field, the rest is the path inside it.
+  init(path: [any CodingKey], reason: String) {
+    field = path.first?.stringValue
+    let location = path.dropFirst().map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }
+    self.reason = location.isEmpty ? reason : "at \(location.joined()): \(reason)"
+  }
+
+  /// Converts an error that an item's own coding threw.
+  init(_ error: any Error) {
+    switch error {
+    case let error as FieldCodingError: self = error
+    case EncodingError.invalidValue(_, let context): self.init(context)
+    case DecodingError.dataCorrupted(let context): self.init(context)
+    case DecodingError.keyNotFound(let key, let context):
+      self.init(path: context.codingPath + [key], reason: Self.missing)
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+      self.init(context)
+    default: self.init(field: nil, reason: "\(error)")
+    }
+  }
+
+  private init(_ context: EncodingError.Context) {
+    self.init(path: context.codingPath, reason: context.debugDescription)
+  }
+
+  private init(_ context: DecodingError.Context) {
+    self.init(path: context.codingPath, reason: context.debugDescription)
+  }
+
+  public var description: String { field.map { "field \"\($0)\": \(reason)" } ?? reason }
 }

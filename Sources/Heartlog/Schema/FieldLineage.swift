@@ -1,4 +1,4 @@
-import HeartlogStorage
+import HeartlogEngine
 
 /// All names that the fields of a type have had, and how the value under one follows from the value under another.
 ///

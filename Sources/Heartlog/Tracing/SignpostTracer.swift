@@ -2,7 +2,7 @@
   #if Tracing
     import os
     #if HEARTLOG_STAND_INS
-      import HeartlogTracing
+      import HeartlogFormat
     #endif
 
     /// Shows the work of stores in Instruments, as signposts: an interval for each span, and an event for everything else.

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
 
 /// `heartlog backup`: copies the store while others write it.
 struct BackupCommand: Command {
@@ -10,37 +10,34 @@ struct BackupCommand: Command {
   static let description = CommandDescription(
     name: "backup", group: .check, summary: "copy the store while others write it",
     arguments: [target], options: [check],
-    paragraphs: [
-      "Everything that was acknowledged and durable when the command began is in the copy. A folder that has a backup of the same "
-        + "store receives what is new; a file is replaced. At the end the copy is read again, and must lead to the same roots and digest. "
-        + "An interrupted backup is continued by the next one. The device's key is never in a backup.",
-      "To make a store of it, use \"heartlog restore-backup\".",
-    ],
-    examples: [
-      .init("heartlog backup /media/stick/favorites", "Copy to a folder, or add what is new."),
-      .init("heartlog backup favorites.backup", "Copy to one file."),
-      .init("heartlog backup --check favorites.backup", "Check a backup."),
-    ],
-    endings: [
-      .init(.usage, "There is a store or something else at the path, or a backup of another store."),
-      .init(.badInput, "The store or the backup is damaged."),
-      .init(.noStore, "The store or the backup does not exist."),
-      .init(.tryAgain, "Another process is writing the backup."),
-    ])
+    page: #"""
+      Everything that was acknowledged and durable when the command began is in the copy. A folder that has a backup of the same store receives
+      what is new; a file is replaced. At the end the copy is read again, and must lead to the same roots and digest. An interrupted backup is
+      continued by the next one. The device's key is never in a backup.
 
-  let path: String
-  let isCheck: Bool
+      To make a store of it, use "heartlog restore-backup".
 
-  init(_ arguments: Arguments) throws(CommandError) {
-    path = arguments.text(Self.target)
-    isCheck = arguments.has(Self.check)
-  }
+      heartlog backup /media/stick/favorites  # Copy to a folder, or add what is new.
+      heartlog backup favorites.backup  # Copy to one file.
+      heartlog backup --check favorites.backup  # Check a backup.
+
+      64: There is a store or something else at the path, or a backup of another store.
+      65: The store or the backup is damaged.
+      66: The store or the backup does not exist.
+      75: Another process is writing the backup.
+      """#)
+
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) { self.arguments = arguments }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    if isCheck {
-      let report = try context.onBackup { () throws(HeartlogError) in try FavoritesStore.checkBackup(at: path)
+    let path = arguments.text(Self.target)
+    if arguments.has(Self.check) {
+      let report = try context.onBackup { () throws(HeartlogError) in
+        try FavoritesStore.checkBackup(at: path)
       }
-      try context.tell(report, "\(path) is sound: \(BackupPage.contents(report))", store: nil)
+      try context.show(report, "\(path) is sound")
       return .success
     }
     let store = try context.openForReading()
@@ -49,7 +46,7 @@ struct BackupCommand: Command {
       report.newCommits == 0
       ? "nothing new"
       : "\(Quantity.count(report.newCommits, "new commit")), \(Quantity.size(bytes: report.writtenBytes)) written"
-    try context.tell(report, "backed up to \(path): \(new); \(BackupPage.contents(report))", store: nil)
+    try context.show(report, "backed up to \(path): \(new)", separator: ";")
     return .success
   }
 }
@@ -58,49 +55,34 @@ struct BackupCommand: Command {
 struct RestoreBackupCommand: Command {
   private static let backup = Argument("BACKUP", .required, .directory, "What \"heartlog backup\" wrote.")
   private static let folder = Argument("DIR", .required, .directory, "Where to make the store.")
-  private static let name = Option.value(
-    "name", "NAME", .text, "The name of this device. Default: the name of the host.")
 
   static let description = CommandDescription(
     name: "restore-backup", group: .check, summary: "make a store of a backup",
-    arguments: [backup, folder], options: [name],
-    paragraphs: [
-      "The store is a new device in the same vault, with a key of its own. What the device of the backup wrote is in it as what another "
-        + "device wrote; if that device is still there, the two sync like any others. The backup is checked first and does not change."
-    ],
-    examples: [
-      .init(
-        "heartlog restore-backup favorites.backup ~/favorites.heartlog", "Make a store of a backup."),
-      .init(
-        "heartlog restore-backup /media/stick/favorites restored --name \"New phone\"",
-        "Make one elsewhere, and name the device."),
-    ],
-    endings: [
-      .init(.badInput, "The backup is damaged; nothing was made."),
-      .init(.noStore, "There is no finished backup."),
-      .init(.cannotCreate, "There already is something at DIR, or it cannot be created."),
-    ])
+    arguments: [backup, folder], options: [.deviceName],
+    page: #"""
+      The store is a new device in the same vault, with a key of its own. What the device of the backup wrote is in it as what another device
+      wrote; if that device is still there, the two sync like any others. The backup is checked first and does not change.
 
-  let backup: String
-  let folder: String
-  let name: String?
+      heartlog restore-backup favorites.backup ~/favorites.heartlog  # Make a store of a backup.
+      heartlog restore-backup /media/stick/favorites restored --name "New phone"  # Make one elsewhere, and name the device.
 
-  init(_ arguments: Arguments) throws(CommandError) {
-    backup = arguments.text(Self.backup)
-    folder = arguments.text(Self.folder)
-    name = arguments.text(Self.name)
-  }
+      65: The backup is damaged; nothing was made.
+      66: There is no finished backup.
+      73: There already is something at DIR, or it cannot be created.
+      """#)
+
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) { self.arguments = arguments }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    var options = StoreOptions()
-    options.name = name ?? Terminal.hostName()
-    options.origin = CommandContext.origin
-    let restored = options
+    let (backup, folder) = (arguments.text(Self.backup), arguments.text(Self.folder))
+    let options = StoreOptions(named: arguments.text(.deviceName))
     let report = try context.onBackup { () throws(HeartlogError) in
-      try FavoritesStore.restoreBackup(at: backup, to: folder, options: restored)
+      try FavoritesStore.restoreBackup(at: backup, to: folder, options: options)
     }
-    context.untold.add("the restored store \(folder)")
-    try context.tell(report, "restored \(folder): \(BackupPage.contents(report))", store: folder)
+    context.unreported.add("the restored store \(folder)")
+    try context.show(report, "restored \(folder)", store: folder)
     return .success
   }
 }
@@ -122,29 +104,19 @@ extension CommandContext {
     }
   }
 
-  fileprivate func tell(_ report: BackupReport, _ line: String, store: String?) throws {
-    guard isJSON else {
-      try output.line(DisplayText.visible(line))
-      return try output.line("digest \(report.digest)")
-    }
-    try jsonLine { json in
-      if let store { json.member("store", store) }
-      json.member("streams", report.streams)
-      json.member("commits", report.commits)
-      json.member("events", report.events)
-      json.member("digest", report.digest.description)
-      if store == nil {
-        json.member("newCommits", report.newCommits)
-        json.member("writtenBytes", report.writtenBytes)
-      }
-    }
-  }
-}
-
-/// The words for what a backup contains.
-private enum BackupPage {
-  static func contents(_ report: BackupReport) -> String {
-    "\(Quantity.count(report.events, "event")) in \(Quantity.count(report.commits, "commit")) of "
-      + "\(Quantity.count(report.streams, "device"))"
+  /// Prints what was done, and what the backup contains.
+  fileprivate func show(
+    _ report: BackupReport, _ what: String, separator: String = ":", store: String? = nil
+  ) throws {
+    let contents =
+      "\(Quantity.count(report.events, "event")) in \(Quantity.count(report.commits, "commit")) of "
+      + Quantity.count(report.streams, "device")
+    var json: JSONObject = [:]
+    json["store"] = store
+    json += [
+      "streams": report.streams, "commits": report.commits, "events": report.events, "digest": report.digest,
+    ]
+    if store == nil { json += ["newCommits": report.newCommits, "writtenBytes": report.writtenBytes] }
+    try show(json, [DisplayText.visible("\(what)\(separator) \(contents)"), "digest \(report.digest)"])
   }
 }

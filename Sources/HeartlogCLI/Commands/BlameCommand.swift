@@ -5,29 +5,23 @@ struct BlameCommand: Command {
   static let description = CommandDescription(
     name: "blame", group: .read, summary: "show which event wrote an item's state and each field",
     arguments: [.library, .item],
-    paragraphs: [
-      "For whether the item is a favorite, and for each field that was ever written: the value, the event that wrote it, when, on which "
-        + "device, and by what. Below are the write that it replaced, and the writes of other devices that it won against without having "
-        + "seen them."
-    ],
-    examples: [
-      .init("heartlog blame cities 2950159", "Show where the state of a city came from."),
-      .init("heartlog blame cities 2950159 --json", "Print it as JSON, with full ids."),
-    ],
-    endings: [
-      .init(.no, "The item is not in the store."),
-      .init(.badInput, "Part of the store is damaged; the sound part of the log was used."),
-    ])
+    page: """
+      For whether the item is a favorite, and for each field that was ever written: the value, the event that wrote it, when, on which device,
+      and by what. Below are the write that it replaced, and the writes of other devices that it won against without having seen them.
 
-  let library: String
-  let item: String
+      heartlog blame cities 2950159  # Show where the state of a city came from.
+      heartlog blame cities 2950159 --json  # Print it as JSON, with full ids.
 
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    item = arguments.text(.item)
-  }
+      1: The item is not in the store.
+      65: Part of the store is damaged; the sound part of the log was used.
+      """)
+
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) { self.arguments = arguments }
 
   func run(_ context: CommandContext) throws -> ExitCode {
+    let (library, item) = (arguments.text(.library), arguments.text(.item))
     let store = try context.openForReading()
     let (history, findings) = try context.withByteProgress("reading the log") { progress in
       let log = try store.readLog(progress: progress)
@@ -35,18 +29,75 @@ struct BlameCommand: Command {
       return (history, log.findings)
     }
     guard !history.registers.isEmpty else {
-      let partial = try context.report(findings)
-      guard partial == .success else { return partial }
-      throw CommandError(.no, "there is no item \(Quoted(item)) in \(library)")
+      return try context.absent("there is no item \(Quoted(item)) in \(library)", findings)
     }
-    let names = Dictionary(uniqueKeysWithValues: store.devices.map { ($0.replica, $0.name) })
-    let page = BlamePage(library: library, item: item, history: history, names: names)
-    if context.isJSON {
-      try page.write(context)
-      try context.jsonPartial(findings)
-    } else {
-      try context.linesWithTimes(page.lines(context))
+    let page = BlamePage(library: library, item: item, history: history, names: store.deviceNames)
+    return try context.show(
+      history.registers.map(page.json), context.withTimes(page.lines(context)), findings: findings)
+  }
+}
+
+/// Formats where the state of an item came from, as JSON and as text.
+struct BlamePage {
+  let library: String
+  let item: String
+  let history: ItemHistory
+  /// Of devices.
+  let names: [ReplicaID: String]
+
+  func json(_ register: ItemHistory.Register) -> JSONObject {
+    ["library": library, "id": item] + register.register.json + json(register.shown) + [
+      "isOpenConflict": !register.sides.isEmpty, "replaced": register.overridden.map(json),
+      "wonAgainst": register.rivals.map(json),
+    ]
+  }
+
+  private func json(_ write: ItemHistory.Write) -> JSONObject {
+    var json =
+      write.value.json + [
+        "replica": write.event.replica, "sequence": write.event.sequence, "commit": write.commit,
+        "time": RFC3339.text(write.wallTime), "stamp": write.position.stamp,
+        "name": names[write.event.replica] ?? "",
+      ]
+    json["origin"] = write.origin
+    if write.isQuiet { json["isQuiet"] = true }
+    return json
+  }
+
+  func lines(_ context: CommandContext) -> [String] {
+    var table = Table([
+      .init(), .init(isFlexible: true), .init(), .init(), .init(isFlexible: true), .init(isFlexible: true),
+    ])
+    func add(_ title: Table.Cell, _ write: ItemHistory.Write) {
+      table.add([
+        title, .init(Self.text(write.value, context.times)), .init(EventLine.shortID(write.event), .faint),
+        .init(context.times.text(write.wallTime), .faint), .init(names[write.event.replica] ?? ""),
+        .init(write.origin ?? "", .faint),
+      ])
     }
-    return try context.report(findings)
+    for register in history.registers {
+      add(.init(ConflictPage.name(register.register), .name), register.shown)
+      let rivals = register.rivals
+      // A rival that is also the write before is shown once.
+      if let overridden = register.overridden, !rivals.contains(where: { $0.event == overridden.event }) {
+        add(.init("  replaced", .faint), overridden)
+      }
+      let open = Set(register.sides.map(\.event))
+      for rival in rivals {
+        add(
+          open.contains(rival.event) ? .init("  in conflict with", .failure) : .init("  won against", .faint),
+          rival)
+      }
+    }
+    return context.lines(table)
+  }
+
+  private static func text(_ value: Conflict.Value, _ times: Zone) -> String {
+    switch value {
+    case .membership(isFavorite: true, let date): "♥ since \(times.text(date))"
+    case .membership: "♡ not a favorite"
+    case .field(.null): "(none)"
+    case .field(let value): ItemLine.text(value)
+    }
   }
 }

@@ -33,24 +33,20 @@ struct CollectionCommand: Command {
   static let description = CommandDescription(
     name: "collection", group: .write, summary: "list, fill and order the collections of a library",
     arguments: [.library, name, action, items], options: [first, last, before, after],
-    paragraphs: [
-      "A collection is a named, ordered list of items of one library: a reading list, a playlist, a trip. It need not be created. An item "
-        + "can be in several, and be a favorite or not.",
-      "Adding an item that is in the collection leaves it where it is. Several items are put one after the other.",
-    ],
-    examples: [
-      .init("heartlog collection papers", "List the collections of the papers."),
-      .init(
-        "heartlog collection papers 'to read' add 2006.08594v1 2101.09077v1", "Add two papers at the end."),
-      .init("heartlog collection papers 'to read' move 2101.09077v1 --first", "Put one of them first."),
-      .init("heartlog collection papers 'to read' remove 2006.08594v1", "Remove the other one."),
-      .init("heartlog collection papers 'to read' list", "List what is left."),
-    ],
-    endings: [
-      .init(
-        .no,
-        "An item that is to be moved, or to be next to, is not in the collection, or nothing had to change.")
-    ])
+    page: """
+      A collection is a named, ordered list of items of one library: a reading list, a playlist, a trip. It need not be created. An item can be
+      in several, and be a favorite or not.
+
+      Adding an item that is in the collection leaves it where it is. Several items are put one after the other.
+
+      heartlog collection papers  # List the collections of the papers.
+      heartlog collection papers 'to read' add 2006.08594v1 2101.09077v1  # Add two papers at the end.
+      heartlog collection papers 'to read' move 2101.09077v1 --first  # Put one of them first.
+      heartlog collection papers 'to read' remove 2006.08594v1  # Remove the other one.
+      heartlog collection papers 'to read' list  # List what is left.
+
+      1: An item that is to be moved, or to be next to, is not in the collection, or nothing had to change.
+      """)
 
   private let library: String
   private let name: String?
@@ -67,71 +63,47 @@ struct CollectionCommand: Command {
       (arguments.has(Self.first) ? [.first] : []) + (arguments.has(Self.last) ? [.last] : [])
       + arguments.texts(Self.before).map { .before($0) } + arguments.texts(Self.after).map { .after($0) }
     place = places.first
-    let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
     guard places.count <= 1 else {
-      throw .usage("only one of --first, --last, --before and --after can be used", hint: usage)
+      throw Self.misused("only one of --first, --last, --before and --after can be used")
     }
     switch action {
     case .list:
-      guard items.isEmpty else { throw .usage("collection NAME list takes no ID", hint: usage) }
+      guard items.isEmpty else { throw Self.misused("collection NAME list takes no ID") }
     case .add, .remove, .move:
       guard !items.isEmpty else {
-        throw .usage("collection NAME \(action.rawValue) needs an ID", hint: usage)
+        throw Self.misused("collection NAME \(action.rawValue) needs an ID")
       }
     }
     if action == .move, place == nil {
-      throw .usage("collection NAME move needs --first, --last, --before or --after", hint: usage)
+      throw Self.misused("collection NAME move needs --first, --last, --before or --after")
     }
     if action == .list || action == .remove, place != nil {
-      throw .usage("only add and move take a place", hint: usage)
+      throw Self.misused("only add and move take a place")
     }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
     guard action == .list else { return try change(context) }
     let store = try context.openForReading()
-    let library = try store.library(library)
+    let view = StoreView(now: store)
+    let named = try store.library(library)
     if let name {
-      try list(library.collection(name), context)
-    } else {
-      try listNames(library, context)
+      let items = try named.collection(name).ids.compactMap(named.item)
+      return try context.show(
+        items.lazy.map { ItemLine.json($0, in: library) },
+        context.withTimes(
+          context.lines(ItemLine.table(items, of: library, context.times, isNumbered: true))),
+        of: library, in: view)
     }
-    if context.isJSON { try context.jsonPartial(store.findings) }
-    try context.tellUnknown(self.library, in: StoreView(now: store))
-    return try context.report(store.findings)
-  }
-
-  // MARK: - Listing
-
-  private func listNames(_ library: FavoritesLibrary, _ context: CommandContext) throws {
-    var table = Table([.init(isFlexible: true), .init(alignment: .right), .init()])
-    for name in library.collections {
-      let count = try library.collection(name).ids.count
-      if context.isJSON {
-        try context.jsonLine { json in
-          json.member("library", self.library)
-          json.member("collection", name)
-          json.member("items", count)
-        }
-      } else {
-        table.add([.init(name, .name), .init(Quantity.count(count)), .init(count == 1 ? "item" : "items")])
-      }
-    }
-    for line in table.lines(style: context.style, width: context.width) { try context.output.line(line) }
-  }
-
-  private func list(_ collection: ItemCollection, _ context: CommandContext) throws {
-    let items = collection.ids.compactMap { collection.library.item($0) }
-    if context.isJSON {
-      for item in items { try context.jsonLine { ItemLine.write(item, in: library, to: &$0) } }
-      return
-    }
-    var table = Table([.init(alignment: .right)] + ItemLine.columns)
-    let descriptor = LibraryRegistry.standard[library]
-    for (index, item) in items.enumerated() {
-      table.add([.init("\(index + 1)", .faint)] + ItemLine.cells(item, of: descriptor, context.times))
-    }
-    try context.linesWithTimes(table.lines(style: context.style, width: context.width))
+    let collections = try named.collections.map { (name: $0, count: try named.collection($0).ids.count) }
+    let table = Table(
+      [.init(isFlexible: true), .init(alignment: .right), .init()],
+      rows: collections.map { name, count in
+        [.init(name, .name), .init(Quantity.count(count)), .init(count == 1 ? "item" : "items")]
+      })
+    return try context.show(
+      collections.map { ["library": library, "collection": $0.name, "items": $0.count] as JSONObject },
+      context.lines(table), of: library, in: view)
   }
 
   // MARK: - Changing
@@ -141,9 +113,7 @@ struct CollectionCommand: Command {
     let collection = try store.library(library).collection(name ?? "")
     let (changed, commit) = try context.write(to: store) { try change(collection) }
     let ids = collection.ids
-    let recoveries = store.findings
-    try store.close()
-    let code = try context.report(recoveries, includesTorn: true)
+    let code = try context.close(store)
     guard let commit else {
       let state = action == .remove ? "not in" : action == .add ? "already in" : "already at that place in"
       throw CommandError(
@@ -151,19 +121,15 @@ struct CollectionCommand: Command {
         "\(items.map { "\(Quoted($0))" }.joined(separator: ", ")) \(items.count == 1 ? "is" : "are") \(state) the collection \(Quoted(collection.name))",
         hint: "Nothing was written.")
     }
-    let lines = EventLine.all(of: commit)
-    if context.isJSON {
-      for line in lines { try context.jsonLine { line.write(to: &$0) } }
-      return code
-    }
-    for item in changed {
-      let event = lines.last { $0.record.event?.item.utf8.elementsEqual(item.utf8) ?? false }
-      let index = ids.firstIndex { $0.utf8.elementsEqual(item.utf8) }
+    let events = EventLine.all(of: commit)
+    let lines = changed.map { item in
+      let event = events.last { $0.record.event?.item.isSame(as: item) ?? false }
+      let index = ids.firstIndex { $0.isSame(as: item) }
       let state = index.map { "\(Quantity.count($0 + 1)) of \(Quantity.count(ids.count)) in" } ?? "not in"
-      try context.output.line(
-        DisplayText.visible("\(library) \(item)  \(state) \(Quoted(collection.name))")
-          + "  \(context.style(.faint, event?.shortID ?? ""))")
+      return DisplayText.visible("\(library) \(item)  \(state) \(Quoted(collection.name))")
+        + "  \(context.style(.faint, event?.shortID ?? ""))"
     }
+    _ = try context.show(events.map(\.json), lines)
     return code
   }
 
@@ -192,22 +158,22 @@ struct CollectionCommand: Command {
     var after = before
     var place = place ?? .last
     for item in items {
-      guard let old = after.firstIndex(where: { $0.utf8.elementsEqual(item.utf8) }) else { return false }
+      guard let old = after.firstIndex(where: { $0.isSame(as: item) }) else { return false }
       let new = try index(of: place, for: item, among: after)
       after.insert(after.remove(at: old), at: new)
       place = .after(item)
     }
-    return after.elementsEqual(before) { $0.utf8.elementsEqual($1.utf8) }
+    return after.elementsEqual(before) { $0.isSame(as: $1) }
   }
 
   /// The index of a place among the other items of a collection.
   private func index(of place: Place, for item: String, among ids: [String]) throws -> Int {
-    let others = ids.filter { !$0.utf8.elementsEqual(item.utf8) }
+    let others = ids.filter { !$0.isSame(as: item) }
     func index(of other: String) throws -> Int {
-      guard let index = others.firstIndex(where: { $0.utf8.elementsEqual(other.utf8) }) else {
+      guard let index = others.firstIndex(where: { $0.isSame(as: other) }) else {
         throw CommandError(
           .no,
-          "there is no \(item.utf8.elementsEqual(other.utf8) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(name ?? ""))",
+          "there is no \(item.isSame(as: other) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(name ?? ""))",
           hint: "Nothing was written.")
       }
       return index

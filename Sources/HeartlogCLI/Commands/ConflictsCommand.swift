@@ -10,74 +10,143 @@ struct ConflictsCommand: Command {
   static let description = CommandDescription(
     name: "conflicts", group: .devices, summary: "list or resolve open conflicts between devices",
     arguments: [library], options: [choice, .at],
-    paragraphs: [
-      "A conflict is open if two devices gave an item's favorite state, or a field, different values without having seen each other's. "
-        + "All devices show the later write; the other one is kept until a device that has seen both writes again.",
-      "--choose EVENT writes the value of EVENT again, whether it is the one that is shown or another. This resolves the conflict on "
-        + "every device that receives the write.",
-    ],
-    examples: [
-      .init("heartlog conflicts", "List all conflicts, each with the command that chooses the other side."),
-      .init("heartlog conflicts --at 3f9a12c0:42", "List those that were open after event 42 of 3f9a12c0."),
-      .init("heartlog conflicts --choose 3f9a12c0:42", "Choose what event 42 of 3f9a12c0 wrote."),
-    ],
-    endings: [.init(.no, "EVENT is not a side of any open conflict.")])
+    page: """
+      A conflict is open if two devices gave an item's favorite state, or a field, different values without having seen each other's. All
+      devices show the later write; the other one is kept until a device that has seen both writes again.
 
-  let library: String?
-  let choice: Moment?
-  let moment: Moment?
+      --choose EVENT writes the value of EVENT again, whether it is the one that is shown or another. This resolves the conflict on every device
+      that receives the write.
+
+      heartlog conflicts  # List all conflicts, each with the command that chooses the other side.
+      heartlog conflicts --at 3f9a12c0:42  # List those that were open after event 42 of 3f9a12c0.
+      heartlog conflicts --choose 3f9a12c0:42  # Choose what event 42 of 3f9a12c0 wrote.
+
+      1: EVENT is not a side of any open conflict.
+      """)
+
+  private let arguments: Arguments
 
   init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.optionalText(Self.library)
-    choice = arguments.event(Self.choice)
-    moment = try arguments.moment(.at)
-    if choice != nil, moment != nil {
+    self.arguments = arguments
+    if arguments.has(Self.choice), arguments.has(.at) {
       throw .usage("a conflict of the past cannot be resolved", hint: "Use --choose without --at.")
     }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    if let choice { return try choose(choice, context) }
-    let view = try context.openForReading(at: moment)
+    if let choice = arguments.events(Self.choice).first { return try choose(choice, context) }
+    let library = arguments.optionalText(Self.library)
+    let view = try context.openForReading(at: arguments.moment(.at))
     let conflicts = view.read(\.conflicts).filter { conflict in library.map { $0 == conflict.library } ?? true
     }
-    if context.isJSON {
-      for conflict in conflicts {
-        try context.jsonLine { json in
-          ConflictPage.write(conflict, to: &json)
-          json.asOf(view.moment)
-        }
-      }
-      try context.jsonPartial(view.findings)
-    } else {
-      try context.lineWithMoment(view.moment)
-      if conflicts.isEmpty { try context.output.line("no open conflicts") }
-      let names = Dictionary(uniqueKeysWithValues: view.store.devices.map { ($0.replica, $0.name) })
-      try context.linesWithTimes(
-        ConflictPage.lines(conflicts, names: names, style: context.style, times: context.times))
-    }
-    return try context.report(view.findings)
+    let lines = context.withTimes(
+      ConflictPage.lines(
+        conflicts, names: view.store.deviceNames, style: context.style, times: context.times))
+    return try context.show(
+      conflicts.map { $0.json + .asOf(view.moment) },
+      context.asOf(view.moment) + (conflicts.isEmpty ? ["no open conflicts"] : lines),
+      in: view)
   }
 
   private func choose(_ choice: Moment, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
     guard let event = try choice.eventID(in: store) else { return .usage }
     let (resolved, _) = try context.write(to: store) { try store.resolveConflicts(inFavorOf: event) }
-    let recoveries = store.findings
-    try store.close()
-    let code = try context.report(recoveries, includesTorn: true)
+    let code = try context.close(store)
     guard !resolved.isEmpty else {
       throw CommandError(
         .no, "\(choice.shown(context.times)) is not a side of any open conflict",
         hint: "\"heartlog conflicts\" lists them.")
     }
-    if context.isJSON {
-      for conflict in resolved { try context.jsonLine { ConflictPage.write(conflict, to: &$0) } }
-    } else {
-      for conflict in resolved {
-        try context.output.line("resolved: \(ConflictPage.title(conflict))")
-      }
+    for conflict in resolved {
+      try context.show(conflict.json, ["resolved: \(ConflictPage.title(conflict))"])
     }
     return code
+  }
+}
+
+/// Formats open conflicts as text.
+enum ConflictPage {
+  /// `membership`, or the name of a field.
+  static func name(_ register: Conflict.Register) -> String {
+    switch register {
+    case .membership: "membership"
+    case .field(let name): DisplayText.visible(name)
+    }
+  }
+
+  /// The item and the field of a conflict: `papers 2101.09077v1 @note`.
+  static func title(_ conflict: Conflict) -> String {
+    var title = "\(conflict.library) \(DisplayText.identifier(conflict.item))"
+    if case .field(let name) = conflict.register { title += " \(name)" }
+    return DisplayText.visible(title)
+  }
+
+  static func lines(_ conflicts: [Conflict], names: [ReplicaID: String], style: Style, times: Zone)
+    -> [String]
+  {
+    var lines: [String] = []
+    for conflict in conflicts {
+      if !lines.isEmpty { lines.append("") }
+      lines.append(style(.name, title(conflict)))
+      var table = Table([.init(), .init(), .init(isFlexible: true), .init(isFlexible: true), .init()])
+      for (index, write) in conflict.writes.enumerated() {
+        table.add([
+          .init(index == 0 ? "  shown" : "  other", index == 0 ? .favorite : .faint),
+          .init(times.text(write.position.stamp.milliseconds), .faint), .init(text(write.value)),
+          .init(names[write.event.replica] ?? ""), .init(EventLine.shortID(write.event), .faint),
+        ])
+      }
+      lines += table.lines(style: style, width: nil)
+      lines += conflict.writes.dropFirst().map {
+        "  heartlog conflicts --choose \(EventLine.shortID($0.event))"
+      }
+    }
+    return lines
+  }
+
+  static func text(_ value: Conflict.Value) -> String {
+    switch value {
+    case .membership(isFavorite: true, _): "♥ a favorite"
+    case .membership: "♡ not a favorite"
+    case .field(let value): DisplayText.visible(ItemLine.text(value))
+    }
+  }
+}
+
+extension Conflict {
+  var json: JSONObject {
+    ["library": library, "id": item] + register.json + [
+      "writes": writes.map { $0.json + ["isShown": $0 == writes[0]] + $0.value.json }
+    ]
+  }
+}
+
+extension Conflict.Register {
+  /// What is meant of an item.
+  var json: JSONObject {
+    switch self {
+    case .membership: ["register": "membership"]
+    case .field(let name): ["register": "field", "field": name]
+    }
+  }
+}
+
+extension Conflict.Write {
+  /// The event and the stamp of a write.
+  var json: JSONObject { event.json + ["stamp": stamp] }
+}
+
+extension EventID {
+  var json: JSONObject { ["replica": replica, "sequence": sequence] }
+}
+
+extension Conflict.Value {
+  var json: JSONObject {
+    switch self {
+    case .membership(true, let date): ["isFavorite": true, "favoritedDate": RFC3339.text(date)]
+    case .membership: ["isFavorite": false]
+    case .field(let value): ["value": value]
+    }
   }
 }

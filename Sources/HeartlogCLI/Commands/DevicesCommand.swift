@@ -1,24 +1,27 @@
 import Heartlog
 import HeartlogFormat
 
-/// `heartlog devices`: lists the devices whose commits are in the store, confirms their keys, retires them, and shows their forks and the
-/// versions of the item types that they run.
+/// `heartlog devices`: lists the devices whose commits are in the store, confirms their keys, retires and drops them, and shows their forks
+/// and the versions of the item types that they run.
 struct DevicesCommand: Command {
   private enum Action: String, CaseIterable {
     case list
     case trust
     case retire
+    case drop
+    case keep
     case forks
     case schemas
   }
 
   private static let action = Argument(
     "ACTION", .optional, .choice(Action.allCases.map(\.rawValue)),
-    "list the devices (the default); trust: confirm the key of one; retire one; forks: list those that signed two histories; "
+    "list the devices (the default); trust: confirm the key of one; retire one; drop one from this store; "
+      + "keep: take it back; forks: list those that signed two histories; "
       + "schemas: show which versions of item types they run.")
   private static let subject = Argument(
     "DEVICE", form: "DEVICE|LIBRARY", .optional, .replica,
-    "For trust and retire, the first digits of the device's id, or its name. For schemas, show only this library."
+    "For trust, retire, drop and keep, the first digits of the device's id, or its name. For schemas, show only this library."
   )
   private static let fingerprint = Argument(
     "FINGERPRINT", .optional, .text,
@@ -28,39 +31,42 @@ struct DevicesCommand: Command {
     "keys", "Show each device's key: its fingerprint, what it last signed, and who has seen that.")
 
   static let description = CommandDescription(
-    name: "devices", group: .devices, summary: "list, trust and retire devices; show forks and schemas",
+    name: "devices", group: .devices, summary: "list, trust, retire and drop devices; show forks",
     arguments: [action, subject, fingerprint], options: [keys],
-    paragraphs: [
-      "\"list\" shows each device's name, the number of its last commit, its number of events, and the time of its last write by its own "
-        + "clock. A clock that is ahead is reported, by the device's own times. Its taps win over yours until you sync with it, so "
-        + "set that clock right. \"signed\" is the number of commits that the device has signed.",
-      "\"trust\" confirms the key of a device. A device is known by its key from the first sync on. Whether it is the device that you "
-        + "think it is, only a comparison shows: run \"heartlog devices --keys\" on it, and give what it says about itself. Without "
-        + "FINGERPRINT you confirm that you have compared it yourself.",
-      "\"retire\" marks a device that will not come back. All devices that receive the mark show it. What the device wrote is kept. If it "
-        + "comes back after all, nothing is lost.",
-      "\"forks\" lists the proofs that a device signed two histories: its folder was copied together with the key, or its past was "
-        + "rewritten. The next sync with anyone who has seen the other history finds it, and keeps both signed checkpoints. Anybody can "
-        + "check the file with \"heartlog verify FILE\", without a store.",
-      "\"schemas\" shows which device runs which version of a library's item type. An app announces the version with the first write that it "
-        + "makes with it; a device without an announcement counts as version 1. \"old names\" are the fields that newer versions also "
-        + "write under an older name because this device needs it. It no longer does once it announces a newer version, or is retired.",
-    ],
-    examples: [
-      .init("heartlog devices", "List the devices."),
-      .init("heartlog devices --keys", "Show the fingerprints, to compare them."),
-      .init("heartlog devices trust 9b04d1aa", "Confirm a key that you have compared."),
-      .init("heartlog devices retire 9b04d1aa", "Retire a phone that was lost."),
-      .init("heartlog devices schemas trips --json", "Print who runs which version of a library as JSON."),
-    ],
-    endings: [
-      .init(
-        .no, "The device does not exist, has signed nothing, or is already retired; or there is no fork."),
-      .init(
-        .badInput,
-        "The key has another fingerprint: what is here was not signed by that device. Or a file of evidence is damaged."
-      ),
-    ])
+    page: #"""
+      "list" shows each device's name, the number of its last commit, its number of events, and the time of its last write by its own clock.
+      A clock that is ahead is reported, by the device's own times. Its taps win over yours until you sync with it, so set that clock right.
+      "signed" is the number of commits that the device has signed.
+
+      "trust" confirms the key of a device. A device is known by its key from the first sync on. Whether it is the device that you think it is,
+      only a comparison shows: run "heartlog devices --keys" on it, and give what it says about itself. Without FINGERPRINT you confirm that
+      you have compared it yourself.
+
+      "retire" marks a device that will not come back. All devices that receive the mark show it. What the device wrote is kept. If it comes
+      back after all, nothing is lost.
+
+      "drop" takes the commits of a device out of this store, as if they had never come, and no sync brings them back: for a device that
+      somebody made up. Other devices keep what they have. The commits stay in a folder, which is named, until you remove its files; "keep"
+      takes them back.
+
+      "forks" lists the proofs that a device signed two histories: its folder was copied together with the key, or its past was rewritten. The
+      next sync with anyone who has seen the other history finds it, and keeps both signed checkpoints. Anybody can check the file with
+      "heartlog verify FILE", without a store.
+
+      "schemas" shows which device runs which version of a library's item type. An app announces the version with the first write that it makes
+      with it; a device without an announcement counts as version 1. "old names" are the fields that newer versions also write under an older
+      name because this device needs it. It no longer does once it announces a newer version, or is retired.
+
+      heartlog devices  # List the devices.
+      heartlog devices --keys  # Show the fingerprints, to compare them.
+      heartlog devices trust 9b04d1aa  # Confirm a key that you have compared.
+      heartlog devices retire 9b04d1aa  # Retire a phone that was lost.
+      heartlog devices drop 5d11c0fe  # Drop a device that nobody knows.
+      heartlog devices schemas trips --json  # Print who runs which version of a library as JSON.
+
+      1: The device does not exist, has signed nothing, or is already retired or kept; or there is no fork.
+      65: The key has another fingerprint: what is here was not signed by that device. Or a file of evidence is damaged.
+      """#)
 
   private let action: Action
   private let subject: String?
@@ -73,7 +79,7 @@ struct DevicesCommand: Command {
     showsKeys = arguments.has(Self.keys)
     let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
     switch action {
-    case .trust, .retire:
+    case .trust, .retire, .drop, .keep:
       guard subject != nil else { throw .usage("devices \(action.rawValue) needs a DEVICE", hint: usage) }
     case .schemas:
       if let subject { try ValueKind.checkLibrary(subject) }
@@ -103,6 +109,8 @@ struct DevicesCommand: Command {
     case .list: try list(context)
     case .trust: try trust(context)
     case .retire: try retire(context)
+    case .drop: try drop(context)
+    case .keep: try keep(context)
     case .forks: try DeviceForks.run(context)
     case .schemas: try DeviceSchemas(library: subject).run(context)
     }
@@ -115,69 +123,55 @@ struct DevicesCommand: Command {
     let now = StoreOptions().clock()
     // People compare it before the device has written or signed anything.
     let ownKey = try store.deviceKey?.publicKey
-    if context.isJSON {
-      for device in devices {
-        try context.jsonLine {
-          Self.write(device, signatures[device.replica], ownKey: device.isOwn ? ownKey : nil, to: &$0)
-        }
-      }
-      try context.jsonPartial(store.findings)
-      return try context.report(store.findings)
-    }
-    var table = Table([
-      .init(title: "replica"), .init(title: "name", isFlexible: true),
-      .init(title: "head", alignment: .right),
-      .init(title: "signed", alignment: .right), .init(title: "events", alignment: .right),
-      .init(title: "last write"), .init(isFlexible: true),
-    ])
-    for device in devices {
-      table.add([
-        .init(String(device.replica.description.prefix(EventLine.prefixDigits)), .name),
-        .init(DisplayText.visible(device.name)), .init(Quantity.count(Int(clamping: device.head))),
-        .init(
-          signatures[device.replica].map { Quantity.count(Int(clamping: $0.checkpoint.checkpoint.size)) }
-            ?? "–"),
-        .init(Quantity.count(Int(clamping: device.events))),
-        .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-        .init(Self.remarks(device, now: now, context).joined(separator: ", "), .faint),
-      ])
-    }
-    try context.linesWithTimes(table.lines(style: context.style, width: context.width))
-    if showsKeys {
-      let names = Dictionary(uniqueKeysWithValues: devices.map { ($0.replica, $0.name) })
-      for device in devices {
-        try Self.showKey(
-          of: device, signatures[device.replica], ownKey: device.isOwn ? ownKey : nil, names, context)
-      }
-    }
-    return try context.report(store.findings)
+    let table = Table(
+      [
+        .init(title: "replica"), .init(title: "name", isFlexible: true),
+        .init(title: "head", alignment: .right), .init(title: "signed", alignment: .right),
+        .init(title: "events", alignment: .right), .init(title: "last write"), .init(isFlexible: true),
+      ],
+      rows: devices.map { device in
+        let signed = signatures[device.replica]?.checkpoint.checkpoint.size
+        return [
+          .init(device.replica.short, .name), .init(device.name), .init(Quantity.count(device.head)),
+          .init(signed.map { Quantity.count($0) } ?? "–"), .init(Quantity.count(device.events)),
+          .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
+          .init(Self.remarks(device, now: now, context).joined(separator: ", "), .faint),
+        ]
+      })
+    let names = store.deviceNames
+    func key(of device: Device) -> PublicKey? { device.isOwn ? ownKey : nil }
+    let keys =
+      showsKeys
+      ? devices.flatMap {
+        [""] + Self.keyLines(of: $0, signatures[$0.replica], ownKey: key(of: $0), names, context.style)
+      } : []
+    return try context.show(
+      devices.map { Self.json($0, signatures[$0.replica], ownKey: key(of: $0)) },
+      context.withTimes(context.lines(table)) + keys, findings: store.findings)
   }
 
-  private static func showKey(
+  private static func keyLines(
     of device: Device, _ signature: StreamSignature?, ownKey: PublicKey?, _ names: [ReplicaID: String],
-    _ context: CommandContext
-  ) throws {
+    _ style: Style
+  ) -> [String] {
     func shown(_ replica: ReplicaID) -> String {
-      DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(names[replica] ?? "")")
+      DisplayText.visible(replica.short(named: names[replica]))
     }
-    try context.output.line("")
-    try context.output.line(context.style(.name, shown(device.replica)))
+    let title = style(.name, shown(device.replica))
     guard let signature else {
-      if let ownKey {
-        try context.output.line("  key     \(Fingerprint.text(ownKey.fingerprint))  (this device)")
-      }
-      return try context.output.line(
-        ownKey == nil ? "  unsigned: it has no key, or has signed nothing yet" : "  nothing signed yet")
+      guard let ownKey else { return [title, "  unsigned: it has no key, or has signed nothing yet"] }
+      return [
+        title, "  key     \(Fingerprint.text(ownKey.fingerprint))  (this device)", "  nothing signed yet",
+      ]
     }
     let confirmed = device.isOwn ? "this device" : signature.isTrusted ? "confirmed" : "not confirmed"
-    try context.output.line(
-      "  key     \(Fingerprint.text(signature.checkpoint.key.fingerprint))  (\(confirmed))")
-    try context.output.line(
-      "  signed  \(Quantity.count(signature.checkpoint.checkpoint.size, "commit")), root \(signature.checkpoint.checkpoint.root)"
-    )
+    let (key, signed) = (signature.checkpoint.key, signature.checkpoint.checkpoint)
     let witnesses = signature.witnesses.map(shown)
-    try context.output.line(
-      "  seen by \(witnesses.isEmpty ? "nobody yet" : witnesses.joined(separator: ", "))")
+    return [
+      title, "  key     \(Fingerprint.text(key.fingerprint))  (\(confirmed))",
+      "  signed  \(Quantity.count(signed.size, "commit")), root \(signed.root)",
+      "  seen by \(witnesses.isEmpty ? "nobody yet" : witnesses.joined(separator: ", "))",
+    ]
   }
 
   private static func remarks(
@@ -195,40 +189,25 @@ struct DevicesCommand: Command {
     return remarks
   }
 
-  private static func write(
-    _ device: Device, _ signature: StreamSignature?, ownKey: PublicKey?,
-    to json: inout JSONWriter
-  ) {
-    json.member("id", device.replica.description)
-    json.member("name", device.name)
-    json.member("isOwn", device.isOwn)
-    json.member("head", device.head)
-    json.member("events", device.events)
-    json.name("lastSeen")
-    if let lastSeen = device.lastSeen { json.value(RFC3339.text(lastSeen)) } else { json.null() }
-    json.name("latestTime")
-    if let latest = device.latestTime { json.value(RFC3339.text(latest)) } else { json.null() }
-    json.member("wallClockAheadSeconds", device.wallClockAheadSeconds)
-    json.member("isRetired", device.isRetired)
-    json.member("isEnded", device.isEnded)
-    if signature == nil, let ownKey { json.member("fingerprint", ownKey.fingerprint.description) }
-    json.name("signature")
-    guard let signature else { return json.null() }
-    json.beginObject()
-    write(signature, to: &json)
-    json.endObject()
+  private static func json(
+    _ device: Device, _ signature: StreamSignature?, ownKey: PublicKey?
+  ) -> JSONObject {
+    var json: JSONObject = [
+      "id": device.replica, "name": device.name, "isOwn": device.isOwn, "head": device.head,
+      "events": device.events, "lastSeen": RFC3339.text(device.lastSeen),
+      "latestTime": RFC3339.text(device.latestTime), "wallClockAheadSeconds": device.wallClockAheadSeconds,
+      "isRetired": device.isRetired, "isEnded": device.isEnded,
+    ]
+    if signature == nil { json["fingerprint"] = ownKey?.fingerprint }
+    return json + ["signature": signature.map(Self.json)]
   }
 
-  private static func write(_ signature: StreamSignature, to json: inout JSONWriter) {
-    json.member("commits", signature.checkpoint.checkpoint.size)
-    json.member("root", signature.checkpoint.checkpoint.root.description)
-    json.member("vault", signature.checkpoint.checkpoint.vault.description)
-    json.member("fingerprint", signature.checkpoint.key.fingerprint.description)
-    json.member("isTrusted", signature.isTrusted)
-    json.name("witnesses")
-    json.beginArray()
-    for witness in signature.witnesses { json.value(witness.description) }
-    json.endArray()
+  private static func json(_ signature: StreamSignature) -> JSONObject {
+    let (key, signed) = (signature.checkpoint.key, signature.checkpoint.checkpoint)
+    return [
+      "commits": signed.size, "root": signed.root, "vault": signed.vault, "fingerprint": key.fingerprint,
+      "isTrusted": signature.isTrusted, "witnesses": signature.witnesses,
+    ]
   }
 
   /// The device that the command line names.
@@ -238,7 +217,7 @@ struct DevicesCommand: Command {
     let replica = try Moment.replica(
       named: subject ?? "", among: devices.map { ($0.replica, $0.name) } + lost.map { ($0, "") })
     let name = devices.first { $0.replica == replica }?.name ?? ""
-    return (replica, DisplayText.visible("\(replica.description.prefix(EventLine.prefixDigits)) \(name)"))
+    return (replica, DisplayText.visible(replica.short(named: name)))
   }
 
   private func trust(_ context: CommandContext) throws -> ExitCode {
@@ -246,17 +225,36 @@ struct DevicesCommand: Command {
     let (replica, shown) = try chosen(in: store)
     let fingerprint = try store.trust(replica, fingerprint: fingerprint)
     try store.close()
-    if context.isJSON {
-      try context.jsonLine { json in
-        json.member("id", replica.description)
-        json.member("fingerprint", fingerprint.description)
-        json.member("isTrusted", true)
-      }
-    } else {
-      try context.output.line("trusted: \(shown)")
-      try context.output.line("  \(Fingerprint.text(fingerprint))")
-    }
+    try context.show(
+      ["id": replica, "fingerprint": fingerprint, "isTrusted": true],
+      ["trusted: \(shown)", "  \(Fingerprint.text(fingerprint))"])
     return .success
+  }
+
+  private func drop(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    let (replica, shown) = try chosen(in: store)
+    guard replica != store.replica else {
+      throw CommandError(.usage, "a store cannot drop its own replica")
+    }
+    let folder = try store.drop(replica)
+    let code = try context.report(store.findings, includesTorn: true)
+    try store.close()
+    try context.show(
+      ["id": replica, "isDropped": true, "folder": folder],
+      ["dropped: \(shown)", "  \(DisplayText.visible(folder))"])
+    return code
+  }
+
+  private func keep(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting()
+    let replica = try Moment.replica(
+      named: subject ?? "", among: store.droppedReplicas().map { ($0, "") })
+    try store.keep(replica)
+    let code = try context.report(store.findings, includesTorn: true)
+    try store.close()
+    try context.show(["id": replica, "isDropped": false], ["kept: \(replica.short)"])
+    return code
   }
 
   private func retire(_ context: CommandContext) throws -> ExitCode {
@@ -268,20 +266,11 @@ struct DevicesCommand: Command {
     }
     let commit = try store.retireReturningCommit(replica)
     context.note(commit)
-    let recoveries = store.findings
-    try store.close()
-    let code = try context.report(recoveries, includesTorn: true)
+    let code = try context.close(store)
     guard commit != nil else {
       throw CommandError(.no, "\(shown) is already retired", hint: "Nothing was written.")
     }
-    if context.isJSON {
-      try context.jsonLine { json in
-        json.member("id", replica.description)
-        json.member("isRetired", true)
-      }
-    } else {
-      try context.output.line("retired: \(shown)")
-    }
+    try context.show(["id": replica, "isRetired": true], ["retired: \(shown)"])
     return code
   }
 }
@@ -298,19 +287,14 @@ enum Fingerprint {
 private enum DeviceForks {
   static func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
-    let names = Dictionary(
-      store.devices.map { ($0.replica, $0.name) }, uniquingKeysWith: { first, _ in first })
+    let names = store.deviceNames
     let evidence = try store.evidence()
     for (file, proof) in evidence {
       guard let proof else {
         context.warn("\(DisplayText.visible(file)) is damaged.")
         continue
       }
-      if context.isJSON {
-        try context.jsonLine { Self.write(proof, file, to: &$0) }
-      } else {
-        try Self.show(proof, file, names[proof.replica] ?? "", context)
-      }
+      try context.show(json(proof, file), lines(proof, file, names[proof.replica], context.style))
     }
     if evidence.isEmpty {
       if !context.isJSON {
@@ -321,36 +305,34 @@ private enum DeviceForks {
     return evidence.contains { $0.proof == nil } ? .badInput : .success
   }
 
-  private static func show(
-    _ proof: ForkProof, _ file: String, _ name: String, _ context: CommandContext
-  ) throws {
-    let id = proof.replica.description.prefix(EventLine.prefixDigits)
-    try context.output.line(context.style(.name, DisplayText.visible("\(id) \(name)")))
+  private static func lines(
+    _ proof: ForkProof, _ file: String, _ name: String?, _ style: Style
+  ) -> [String] {
     let (earlier, later) = (proof.earlier.checkpoint, proof.later.checkpoint)
-    try context.output.line(
-      "  signed \(Quantity.count(earlier.size, "commit")) with the root \(earlier.root)")
-    if later.size == earlier.size {
-      try context.output.line("  and as many with the root \(later.root)")
-    } else {
-      try context.output.line("  and \(Quantity.count(later.size, "commit")) with the root \(later.root),")
-      try context.output.line("  of which the first \(earlier.size) have the root \(proof.history.root)")
-    }
-    try context.output.line("  \(DisplayText.visible(file))")
+    let second =
+      later.size == earlier.size
+      ? ["  and as many with the root \(later.root)"]
+      : [
+        "  and \(Quantity.count(later.size, "commit")) with the root \(later.root),",
+        "  of which the first \(earlier.size) have the root \(proof.history.root)",
+      ]
+    return [
+      style(.name, DisplayText.visible(proof.replica.short(named: name))),
+      "  signed \(Quantity.count(earlier.size, "commit")) with the root \(earlier.root)",
+    ] + second + ["  \(DisplayText.visible(file))"]
   }
 
-  private static func write(_ proof: ForkProof, _ file: String, to json: inout JSONWriter) {
-    json.member("replica", proof.replica.description)
-    json.member("fingerprint", proof.later.key.fingerprint.description)
-    json.member("file", file)
-    for (name, checkpoint) in [("earlier", proof.earlier), ("later", proof.later)] {
-      json.name(name)
-      json.beginObject()
-      json.member("commits", checkpoint.checkpoint.size)
-      json.member("root", checkpoint.checkpoint.root.description)
-      json.member("note", String(decoding: checkpoint.signed.note.bytes, as: UTF8.self))
-      json.endObject()
+  private static func json(_ proof: ForkProof, _ file: String) -> JSONObject {
+    func json(_ signed: WitnessedCheckpoint) -> JSONObject {
+      [
+        "commits": signed.checkpoint.size, "root": signed.checkpoint.root,
+        "note": String(decoding: signed.signed.note.bytes, as: UTF8.self),
+      ]
     }
-    json.member("rootOfLaterHistory", proof.history.root.description)
+    return [
+      "replica": proof.replica, "fingerprint": proof.later.key.fingerprint, "file": file,
+      "earlier": json(proof.earlier), "later": json(proof.later), "rootOfLaterHistory": proof.history.root,
+    ]
   }
 }
 
@@ -361,35 +343,27 @@ private struct DeviceSchemas {
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     let schemas = store.runningSchemas.filter { schema in library.map { $0 == schema.library } ?? true }
-    if context.isJSON {
-      for schema in schemas { try context.jsonLine { Self.write(schema, to: &$0) } }
-      try context.jsonPartial(store.findings)
-      return try context.report(store.findings)
-    }
-    guard !schemas.isEmpty else {
-      try context.output.line(
-        library.map { "no device has announced a version of \(DisplayText.visible($0))" }
-          ?? "no device has announced a version")
-      return try context.report(store.findings)
-    }
-    var table = Table([
-      .init(title: "library"), .init(title: "replica"), .init(title: "name", isFlexible: true),
-      .init(title: "version", alignment: .right), .init(title: "last write"),
-      .init(title: "old names", isFlexible: true), .init(isFlexible: true),
-    ])
-    for schema in schemas {
-      let device = schema.device
-      table.add([
-        .init(schema.library),
-        .init(String(device.replica.description.prefix(EventLine.prefixDigits)), .name),
-        .init(DisplayText.visible(device.name)), .init("\(schema.version)"),
-        .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-        .init(schema.oldNames.map(DisplayText.visible).joined(separator: ", ")),
-        .init(Self.remarks(schema).joined(separator: ", "), .faint),
-      ])
-    }
-    try context.linesWithTimes(table.lines(style: context.style, width: context.width))
-    return try context.report(store.findings)
+    let of = library.map { " of \(DisplayText.visible($0))" } ?? ""
+    let table = Table(
+      [
+        .init(title: "library"), .init(title: "replica"), .init(title: "name", isFlexible: true),
+        .init(title: "version", alignment: .right), .init(title: "last write"),
+        .init(title: "old names", isFlexible: true), .init(isFlexible: true),
+      ],
+      rows: schemas.map { schema in
+        let device = schema.device
+        return [
+          .init(schema.library), .init(device.replica.short, .name), .init(device.name),
+          .init("\(schema.version)"), .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
+          .init(schema.oldNames.joined(separator: ", ")),
+          .init(Self.remarks(schema).joined(separator: ", "), .faint),
+        ]
+      })
+    return try context.show(
+      schemas.map(Self.json),
+      schemas.isEmpty
+        ? ["no device has announced a version\(of)"] : context.withTimes(context.lines(table)),
+      findings: store.findings)
   }
 
   private static func remarks(_ schema: RunningSchema) -> [String] {
@@ -401,17 +375,13 @@ private struct DeviceSchemas {
     return remarks
   }
 
-  private static func write(_ schema: RunningSchema, to json: inout JSONWriter) {
-    json.member("library", schema.library)
-    json.member("replica", schema.device.replica.description)
-    json.member("name", schema.device.name)
-    json.member("isOwn", schema.device.isOwn)
-    json.member("version", UInt64(schema.version))
-    json.member("isAnnounced", schema.isAnnounced)
-    json.name("lastSeen")
-    if let lastSeen = schema.device.lastSeen { json.value(RFC3339.text(lastSeen)) } else { json.null() }
-    json.member("isRetired", schema.device.isRetired)
-    json.member("isEnded", schema.device.isEnded)
-    json.member("oldNames", strings: schema.oldNames)
+  private static func json(_ schema: RunningSchema) -> JSONObject {
+    let device = schema.device
+    return [
+      "library": schema.library, "replica": device.replica, "name": device.name, "isOwn": device.isOwn,
+      "version": UInt64(schema.version), "isAnnounced": schema.isAnnounced,
+      "lastSeen": RFC3339.text(device.lastSeen), "isRetired": device.isRetired, "isEnded": device.isEnded,
+      "oldNames": schema.oldNames,
+    ]
   }
 }

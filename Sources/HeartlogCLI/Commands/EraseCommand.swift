@@ -12,20 +12,19 @@ struct EraseCommand: Command {
   static let description = CommandDescription(
     name: "erase", group: .write, summary: "delete an item's content from all stores, for good",
     arguments: [library, item], options: [events, dryRun],
-    paragraphs: [
-      "Everything that any device ever wrote of the item is erased: its id, favorites, dates, fields, notes. On this device now, on "
-        + "every other at its next sync. The events keep their numbers and hashes, so proofs of everything else stay valid.",
-      "This cannot be undone. What a device writes of the item before it knows of the erasure stays. Copies outside the stores, "
-        + "such as exports and earlier backups, are not reached.",
-    ],
-    examples: [
-      .init("heartlog erase papers 2006.08594v1 --dry-run", "Count what would be erased."),
-      .init("heartlog erase papers 2006.08594v1", "Erase everything about an item."),
-      .init("heartlog erase --events 3f9a12c0:42 --events 3f9a12c0:45", "Erase what two events said."),
-    ],
-    endings: [
-      .init(.no, "There is nothing to erase: nothing was written of the item, or it is erased already.")
-    ])
+    page: """
+      Everything that any device ever wrote of the item is erased: its id, favorites, dates, fields, notes. On this device now, on every other
+      at its next sync. The events keep their numbers and hashes, so proofs of everything else stay valid.
+
+      This cannot be undone. What a device writes of the item before it knows of the erasure stays. Copies outside the stores, such as exports
+      and earlier backups, are not reached.
+
+      heartlog erase papers 2006.08594v1 --dry-run  # Count what would be erased.
+      heartlog erase papers 2006.08594v1  # Erase everything about an item.
+      heartlog erase --events 3f9a12c0:42 --events 3f9a12c0:45  # Erase what two events said.
+
+      1: There is nothing to erase: nothing was written of the item, or it is erased already.
+      """)
 
   private enum Scope {
     case item(String, library: String)
@@ -37,14 +36,12 @@ struct EraseCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {
     isDryRun = arguments.has(Self.dryRun)
-    let events = arguments.texts(Self.events).compactMap(Moment.event)
+    let events = arguments.events(Self.events)
     switch (arguments.optionalText(Self.library), arguments.optionalText(Self.item), events.isEmpty) {
     case (let library?, let item?, true): scope = .item(item, library: library)
     case (nil, nil, false): scope = .events(events)
     default:
-      throw .usage(
-        "erase needs LIBRARY and ID, or --events",
-        hint: "Usage: \(Self.description.usage.joined(separator: " "))")
+      throw Self.misused("erase needs LIBRARY and ID, or --events")
     }
   }
 
@@ -56,21 +53,31 @@ struct EraseCommand: Command {
       case .events(let events):
         try store.erase(events.compactMap { try $0.eventID(in: store) }, isDryRun: isDryRun)
       }
+    let dryRun =
+      "\(Quantity.count(report.eventCount, "event")) would be erased; dry run, nothing was written"
     let findings = store.findings
     try store.close()
-    let page = ErasurePage(report: report)
-    if context.isJSON {
-      try context.jsonLine { json in
-        json.member("dryRun", isDryRun)
-        page.write(to: &json)
-      }
-    } else if isDryRun {
-      try context.output.line(
-        "\(Quantity.count(report.eventCount, "event")) would be erased; dry run, nothing was written")
-    } else {
-      for line in page.lines { try context.output.line(line) }
-      try context.output.line("other devices erase it at their next sync")
-    }
+    try context.show(
+      ["dryRun": isDryRun] + report.json,
+      isDryRun ? [dryRun] : report.lines + ["other devices erase it at their next sync"])
     return try context.report(findings, includesTorn: true)
+  }
+}
+
+extension ErasureReport {
+  /// Nothing if nothing was erased.
+  var lines: [String] {
+    guard eventCount > 0 else { return [] }
+    return ["\(Quantity.count(eventCount, "event")) erased from this store"]
+      + remainingItems.map { item in
+        "\(item.library)  \(DisplayText.identifier(item.id)): what was written of it besides stays"
+      }
+  }
+
+  var json: JSONObject {
+    [
+      "erased": eventCount,
+      "remaining": remainingItems.map { ["library": $0.library, "id": $0.id] as JSONObject },
+    ]
   }
 }

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogHub
+import HeartlogSync
 import HeartlogFormat
 
 /// `heartlog hub`: shows and changes which devices a hub admits.
@@ -22,24 +22,21 @@ struct HubCommand: Command {
   static let description = CommandDescription(
     name: "hub", group: .devices, summary: "show and change which devices a hub admits",
     arguments: [hub, action, key],
-    paragraphs: [
-      "A hub knows the devices of a vault by their keys. The device that creates the vault is admitted. Any other one shows its key when "
-        + "it syncs with the hub's address and the vault. Compare it with what you type: who is admitted can read what is at the hub, unless the "
-        + "vault is encrypted, and can write there.",
-      "A device that was removed keeps what it has. \"heartlog devices retire\" marks it for the others.",
-    ],
-    examples: [
-      .init("heartlog hub https://hub.example.org", "List the devices that are admitted."),
-      .init(
-        "heartlog hub https://hub.example.org admit 5f1c0a9e7b3d2846c1f0e9d8b7a6958473625140f9e8d7c6b5a4938271605f4e",
-        "Let a new device in."),
-    ],
-    endings: [
-      .init(.no, "The hub does not admit this device."),
-      .init(.badInput, "There is no hub at this address, or it refused."),
-      .init(.inputOutput, "The connection to the hub failed."),
-      .init(.tryAgain, "The hub does not serve now."),
-    ])
+    page: #"""
+      A hub knows the devices of a vault by their keys. The device that creates the vault is admitted. Any other one shows its key when it syncs
+      with the hub's address and the vault. Compare it with what you type: who is admitted can read what is at the hub, unless the vault is
+      encrypted, and can write there.
+
+      A device that was removed keeps what it has. "heartlog devices retire" marks it for the others.
+
+      heartlog hub https://hub.example.org  # List the devices that are admitted.
+      heartlog hub https://hub.example.org admit 5f1c0a9e7b3d2846c1f0e9d8b7a6958473625140f9e8d7c6b5a4938271605f4e  # Let a new device in.
+
+      1: The hub does not admit this device.
+      65: There is no hub at this address, or it refused.
+      74: The connection to the hub failed.
+      75: The hub does not serve now.
+      """#)
 
   let address: HubAddress
   private let action: Action
@@ -65,9 +62,7 @@ struct HubCommand: Command {
     "A key has 64 hexadecimal digits. The device itself shows it when it syncs with the hub's address and the vault."
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    if let warning = PeerAddress.hub(address).warning {
-      context.output.errorLine("\(context.errorStyle(.failure, "heartlog:")) \(warning)")
-    }
+    if let warning = PeerAddress.hub(address).warning { context.warn(warning) }
     let store = try context.openForReading()
     guard let vault = address.vault ?? store.vaultID else {
       throw CommandError.usage("this store has no vault yet", hint: "Sync it with the hub first.")
@@ -79,29 +74,22 @@ struct HubCommand: Command {
       case (.remove, let key?): try hub.remove(key, for: store)
       default: try hub.admittedKeys(for: store)
       }
-    let names = Dictionary(uniqueKeysWithValues: store.devices.map { ($0.replica, $0.name) })
+    let names = store.deviceNames
     let own = store.replica
-    if context.isJSON {
-      try context.jsonLine { json in
-        json.member("hub", address.base)
-        json.member("vault", vault.description)
-        json.member("keys", objects: keys) { key, json in
-          json.member("key", key.description)
-          json.member("replica", key.replica.description)
-          if let name = names[key.replica] { json.member("name", name) }
-          json.member("isOwn", key.replica == own)
-        }
-      }
-    } else {
-      try context.output.line("vault \(vault), for other devices \(address.address(of: vault))")
-      for key in keys {
-        let name = names[key.replica] ?? "not seen yet"
-        let remark = key.replica == own ? ", this device" : ""
-        try context.output.line(
-          DisplayText.visible(
-            "\(key) \(key.replica.description.prefix(EventLine.prefixDigits)) \(name)\(remark)"))
-      }
+    let shown = keys.map { key in
+      var json: JSONObject = ["key": key, "replica": key.replica]
+      json["name"] = names[key.replica]
+      json["isOwn"] = key.replica == own
+      return json
     }
+    let lines = keys.map { key in
+      let name = names[key.replica] ?? "not seen yet"
+      let remark = key.replica == own ? ", this device" : ""
+      return DisplayText.visible("\(key) \(key.replica.short) \(name)\(remark)")
+    }
+    try context.show(
+      ["hub": address.base, "vault": vault, "keys": shown],
+      ["vault \(vault), for other devices \(address.address(of: vault))"] + lines)
     return .success
   }
 }

@@ -18,27 +18,27 @@ struct ImportCommand: Command {
   static let description = CommandDescription(
     name: "import", group: .write, summary: "import the items of a file",
     arguments: [.library, file], options: [.format, metadata, dryRun, encoding, idColumn],
-    paragraphs: [
-      "An item becomes a favorite as of the date in the file, or as of now. An item that is already a favorite keeps its date; "
-        + "those of its fields that differ are written. Importing the same file again writes nothing.",
-      "The format is recognized by the content and the name of the file. "
-        + FileFormats.standard.all.map { "\($0.name): \($0.summary)." }.joined(separator: " "),
-      "A file is read in the encoding that --encoding names, else in that of its byte order mark, else in the one that it "
-        + "declares, else as UTF-8; a line that is not UTF-8 is then read as Windows-1252, which is reported.",
-      "Of several records of one item, the last one is imported.",
-      "A record that cannot be imported is reported with its line. The others are imported, and the exit code is 65.",
-    ],
-    examples: [
-      .init("heartlog import papers library.bib", "Import a bibliography, each entry with its date."),
-      .init("heartlog import papers library.bib --dry-run", "Report what that would do."),
-      .init(
-        "heartlog export books --format jsonl | heartlog --store copy import books -",
-        "Copy the books of one store into another."),
-    ],
-    endings: [
-      .init(.badInput, "The file, or some of its records, was refused."),
-      .init(.noStore, "The store or the file does not exist."),
-    ])
+    page: #"""
+      An item becomes a favorite as of the date in the file, or as of now. An item that is already a favorite keeps its date; those of its
+      fields that differ are written. Importing the same file again writes nothing.
+
+      The format is recognized by the content and the name of the file.
+      \#(FileFormats.standard.all.map { "\($0.name): \($0.summary)." }.joined(separator: " "))
+
+      A file is read in the encoding that --encoding names, else in that of its byte order mark, else in the one that it declares, else as
+      UTF-8; a line that is not UTF-8 is then read as Windows-1252, which is reported.
+
+      Of several records of one item, the last one is imported.
+
+      A record that cannot be imported is reported with its line. The others are imported, and the exit code is 65.
+
+      heartlog import papers library.bib  # Import a bibliography, each entry with its date.
+      heartlog import papers library.bib --dry-run  # Report what that would do.
+      heartlog export books --format jsonl | heartlog --store copy import books -  # Copy the books of one store into another.
+
+      65: The file, or some of its records, was refused.
+      66: The store or the file does not exist.
+      """#)
 
   let library: String
   /// nil for standard input.
@@ -50,8 +50,7 @@ struct ImportCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {
     library = arguments.text(.library)
-    let path = arguments.text(Self.file)
-    self.path = path == "-" ? nil : path
+    path = arguments.path(Self.file)
     formatName = try arguments.format(for: library)?.name
     encoding = arguments.text(Self.encoding)
     idColumn = arguments.text(Self.idColumn)
@@ -88,7 +87,7 @@ struct ImportCommand: Command {
         onCommit: { commit in
           events += commit.records.count
           commits += 1
-          context.untold.set(
+          context.unreported.set(
             "\(Quantity.count(events, "event")) of \(library) in \(Quantity.count(commits, "commit")) up to "
               + EventLine.shortID(commit.eventID(at: commit.records.count - 1)))
         })
@@ -98,10 +97,8 @@ struct ImportCommand: Command {
         hint: "Choose another format with --format: \(FileFormats.standard.names(for: library)).")
     }
     bar.finish()
-    try tell(report, context)
-    let recoveries = store.findings
-    try store.close()
-    let code = try context.report(recoveries, includesTorn: true)
+    try show(report, context)
+    let code = try context.close(store)
     return report.refusals.isEmpty ? code : .badInput
   }
 
@@ -118,48 +115,31 @@ struct ImportCommand: Command {
 
   private var shownPath: String { path.map { "\(Quoted($0))" } ?? "the input" }
 
-  private func tell(_ report: ImportReport, _ context: CommandContext) throws {
-    if context.isJSON {
-      for remark in report.remarks {
-        try context.jsonLine { json in
-          json.member("line", remark.line)
-          json.member("remark", remark.reason)
-        }
-      }
-      for refusal in report.refusals {
-        try context.jsonLine { json in
-          json.member("line", refusal.line)
-          if let record = refusal.record { json.member("record", record) }
-          if let id = refusal.id { json.member("id", id) }
-          json.member("refused", refusal.reason)
-        }
-      }
-      try context.jsonLine { json in
-        json.member("library", library)
-        json.member("format", report.format)
-        json.member("dryRun", options.isDryRun)
-        json.member("items", report.items)
-        json.member("added", report.added)
-        json.member("updated", report.updated)
-        json.member("unchanged", report.unchanged)
-        json.member("leftOut", report.leftOut)
-        json.member("repeated", report.repeated)
-        json.member("refused", report.refusals.count)
-        json.member("events", report.events)
-        json.member("commits", report.commits)
-      }
-      return
+  private func show(_ report: ImportReport, _ context: CommandContext) throws {
+    let remarks: [JSONObject] = report.remarks.map { ["line": $0.line, "remark": $0.reason] }
+    let refusals = report.refusals.map { refusal in
+      var json: JSONObject = ["line": refusal.line]
+      json["record"] = refusal.record
+      json["id"] = refusal.id
+      json["refused"] = refusal.reason
+      return json
     }
+    let summary: JSONObject = [
+      "library": library, "format": report.format, "dryRun": options.isDryRun, "items": report.items,
+      "added": report.added, "updated": report.updated, "unchanged": report.unchanged,
+      "leftOut": report.leftOut, "repeated": report.repeated, "refused": report.refusals.count,
+      "events": report.events, "commits": report.commits,
+    ]
     let counts = [
       (report.added, "added"), (report.updated, "updated"), (report.unchanged, "unchanged"),
       (report.leftOut, "neither favorites nor with values"), (report.repeated, "repeated in the file"),
       (report.refusals.count, "refused"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
     let what = counts.isEmpty ? "no items" : counts.joined(separator: ", ")
-    try context.output.line(
-      "\(library) from \(report.format): \(what)\(options.isDryRun ? "; dry run, nothing was written" : "")"
-    )
-    try context.output.flush()
+    let dryRun = options.isDryRun ? "; dry run, nothing was written" : ""
+    _ = try context.show(
+      remarks + refusals + [summary], ["\(library) from \(report.format): \(what)\(dryRun)"])
+    guard !context.isJSON else { return }
     for line in Self.lines(report.remarks + report.refusals, place: { place(of: $0, in: report) }) {
       context.output.errorLine(DisplayText.visible("\(path ?? "-"):\(line)"))
     }
@@ -199,5 +179,116 @@ struct ImportCommand: Command {
   private func place(of refusal: FileContents.Refusal, in report: ImportReport) -> String {
     guard report.isOneLine, let record = refusal.record else { return String(refusal.line) }
     return " record \(record)" + (refusal.id.map { " (\($0))" } ?? "")
+  }
+}
+
+/// `heartlog export`: writes the favorites of a library to a file.
+struct ExportCommand: Command {
+  private static let file = Argument(
+    "FILE", .optional, .file,
+    "The file to write; an existing file is replaced. Default: standard output (-).")
+
+  private static let spreadsheet = Option.flag(
+    "spreadsheet",
+    "With csv: write an apostrophe in front of texts that a spreadsheet takes for a formula; import removes it."
+  )
+
+  static let description = CommandDescription(
+    name: "export", group: .read, summary: "write the favorites of a library to a file",
+    arguments: [.library, file], options: [.format, .at, spreadsheet],
+    page: #"""
+      Writes the newest favorite first. The name of the file determines the format; if it does not, the format is jsonl, which also contains
+      known items that are not favorites.
+
+      "heartlog help import" describes the formats.
+
+      heartlog export papers favorites.jsonl  # Write all papers with all their fields.
+      heartlog export papers --format jsonl  # Write the same to standard output.
+      heartlog export papers then.jsonl --at 2026-03-02  # Write what it was at the end of that day.
+
+      65: Part of the store is damaged; the sound part was exported.
+      73: The file cannot be written.
+      """#)
+
+  let library: String
+  /// nil for standard output.
+  let path: String?
+  let format: any FileFormat
+  let moment: Moment?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    library = arguments.text(.library)
+    path = arguments.path(Self.file)
+    moment = arguments.moment(.at)
+    let format: any FileFormat =
+      try arguments.format(for: library) ?? path.flatMap { [library] in
+        FileFormats.standard.forWriting(name: $0, of: library)
+      }
+      ?? JSONLinesFormat()
+    guard arguments.has(Self.spreadsheet) else {
+      self.format = format
+      try Self.checkWritten(format, for: library)
+      return
+    }
+    guard format is CSVFormat else {
+      throw .usage("--spreadsheet is for tables", hint: "Choose the format with --format csv.")
+    }
+    self.format = CSVFormat(isForSpreadsheets: true)
+  }
+
+  private static func checkWritten(_ format: any FileFormat, for library: String) throws(CommandError) {
+    guard format.isWritten else {
+      throw .usage(
+        "\(format.name) can only be imported",
+        hint: "Formats for export: \(FileFormats.standard.names(for: library, writtenOnly: true)).")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let view = try context.openForReading(at: moment)
+    let bytes: [UInt8]
+    do throws(LibraryError) {
+      bytes = try view.read { state in
+        Result { () throws(LibraryError) in try state.exportFile(of: library, format: format) }
+      }.get()
+    } catch {
+      throw CommandError(
+        .badInput, "this library cannot be exported as \(format.name)", at: error.description,
+        hint: "jsonl can hold everything.")
+    }
+    try context.write(bytes, to: path)
+    if let sentence = context.sentence(of: view.moment) {
+      // Standard output may be the file.
+      try context.output.flush()
+      context.warn("\(sentence)")
+    }
+    try context.warnIfUnknown(library, in: view)
+    return try context.report(view.findings)
+  }
+}
+
+extension Option {
+  static let format = Option.value(
+    "format", "F", .choice(FileFormats.standard.all.map(\.name)),
+    "The file's format: \(FileFormats.standard.all.map(\.name).joined(separator: ", ")).")
+}
+
+extension Arguments {
+  /// The format that was named; nil if none was. Throws if it is not a format for the library.
+  func format(for library: String) throws(CommandError) -> (any FileFormat)? {
+    guard let name = text(Option.format) else { return nil }
+    guard let format = FileFormats.standard.formats(for: library).first(where: { $0.name == name }) else {
+      throw .usage(
+        "\(name) cannot be used for \(library)",
+        hint: "Formats for \(library): \(FileFormats.standard.names(for: library)).")
+    }
+    return format
+  }
+}
+
+extension FileFormats {
+  /// The names of the formats for a library, for messages.
+  func names(for library: String, writtenOnly: Bool = false) -> String {
+    formats(for: library).filter { $0.isWritten || !writtenOnly }.map(\.name).joined(separator: ", ")
   }
 }

@@ -1,5 +1,13 @@
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `heartlog keys`: the keys of an encrypted vault.
 struct KeysCommand: Command {
@@ -31,36 +39,31 @@ struct KeysCommand: Command {
   static let description = CommandDescription(
     name: "keys", group: .devices, summary: "encrypt a vault, and admit and revoke devices",
     arguments: [action, code], options: [without, newCode, again, .join, .stdio],
-    paragraphs: [
-      "What \"sync --encrypted\" puts in a folder or a hub can be read only with the keys of the vault. The recovery code leads to all of them, "
-        + "and only it removes devices: write it down. It is printed once; no device keeps it. A device that has the code is admitted "
-        + "when it syncs next.",
-      "\"pair\" admits a device that can be reached, without the code: run it on either of the two, one of which has the keys. On the other "
-        + "machine, ssh:// runs \"heartlog keys pair --stdio\", and so does the COMMAND of exec:COMMAND. Compare the fingerprint that it "
-        + "prints with what \"heartlog devices --keys\" shows on the new device.",
-      "\"rotate\" makes a new key. With --new-code or --without, it asks for the recovery code, makes a new one and prints it; the old one is void. "
-        + "With --without, a device that was lost or stolen has no part in it, and nothing of its log counts after what is here now. Sync "
-        + "before, so that this is all that it wrote, and afterwards, so that the others and a hub learn of it. What it could read until "
-        + "then, it has.",
-      "The recovery code is read from the terminal, or from standard input.",
-    ],
-    examples: [
-      .init("heartlog keys init", "Encrypt the vault of this store."),
-      .init("heartlog keys join -", "Join with the recovery code."),
-      .init(
-        "heartlog keys pair ssh://anna@desk.local/~/favorites.heartlog",
-        "Get the keys from another device, or give them to it."),
-      .init("heartlog keys rotate --without 9b04d1aa", "Remove a phone that was stolen."),
-    ],
-    endings: [
-      .init(
-        .no,
-        "The vault is not encrypted, this device does not have what the action needs, or a device is not admitted."
-      ),
-      .init(.badInput, "What the other device sent does not admit this one, or is no pairing."),
-      .init(.inputOutput, "The connection to the other device failed."),
-      .init(.tryAgain, "The other device was silent for 30 seconds, or a store is locked."),
-    ])
+    page: #"""
+      What "sync --encrypted" puts in a folder or a hub can be read only with the keys of the vault. The recovery code leads to all of them, and
+      only it removes devices: write it down. It is printed once; no device keeps it. A device that has the code is admitted when it syncs next.
+
+      "pair" admits a device that can be reached, without the code: run it on either of the two, one of which has the keys. On the other machine,
+      ssh:// runs "heartlog keys pair --stdio", and so does the COMMAND of exec:COMMAND. Compare the fingerprint that it prints with what
+      "heartlog devices --keys" shows on the new device.
+
+      "rotate" makes a new key. With --new-code or --without, it asks for the recovery code, makes a new one and prints it; the old one is void.
+      With --without, a device that was lost or stolen has no part in it, and nothing of its log counts after what is here now. Sync before, so
+      that this is all that it wrote, and afterwards, so that the others and a hub learn of it. What it could read until then, it has. Devices
+      that only it had admitted are left out and named: each comes back with the new code, or with "pair".
+
+      The recovery code is read from the terminal, or from standard input.
+
+      heartlog keys init  # Encrypt the vault of this store.
+      heartlog keys join -  # Join with the recovery code.
+      heartlog keys pair ssh://anna@desk.local/~/favorites.heartlog  # Get the keys from another device, or give them to it.
+      heartlog keys rotate --without 9b04d1aa  # Remove a phone that was stolen.
+
+      1: The vault is not encrypted, this device does not have what the action needs, or a device is not admitted.
+      65: What the other device sent does not admit this one, or is no pairing.
+      74: The connection to the other device failed.
+      75: The other device was silent for 30 seconds, or a store is locked.
+      """#)
 
   private let action: Action
   private let code: String?
@@ -75,7 +78,6 @@ struct KeysCommand: Command {
     action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
     code = arguments.optionalText(Self.code)
     prefix = arguments.text(Self.without)?.lowercased()
-    let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
     let serves = arguments.has(.stdio)
     joinsVault = arguments.has(.join)
     makesCode = arguments.has(Self.newCode)
@@ -83,23 +85,23 @@ struct KeysCommand: Command {
     switch action {
     case .join: break
     case .pair:
-      guard (code != nil) != serves else { throw .usage("keys pair needs a PEER or --stdio", hint: usage) }
+      guard (code != nil) != serves else { throw Self.misused("keys pair needs a PEER or --stdio") }
     default:
-      guard code == nil else { throw .usage("keys \(action.rawValue) takes no CODE", hint: usage) }
+      guard code == nil else { throw Self.misused("keys \(action.rawValue) takes no CODE") }
     }
     peer = action == .pair ? try code.map { (text) throws(CommandError) in try PeerAddress(text) } : nil
     if let peer { try Self.checkIsDevice(peer) }
     guard !serves || action == .pair else {
-      throw .usage("--stdio can be used with keys pair only", hint: usage)
+      throw Self.misused("--stdio can be used with keys pair only")
     }
     guard !joinsVault || peer != nil else {
-      throw .usage("--join can be used with keys pair PEER only", hint: usage)
+      throw Self.misused("--join can be used with keys pair PEER only")
     }
     guard prefix == nil && !makesCode || action == .rotate else {
-      throw .usage("--without and --new-code can be used with keys rotate only", hint: usage)
+      throw Self.misused("--without and --new-code can be used with keys rotate only")
     }
     guard !isAgain || action == .`init` else {
-      throw .usage("--again can be used with keys init only", hint: usage)
+      throw Self.misused("--again can be used with keys init only")
     }
   }
 
@@ -135,12 +137,9 @@ struct KeysCommand: Command {
     case .join:
       let typed = code == nil || code == "-"
       try keys.join(typed ? try RecoveryCodePrompt.read(context) : code ?? "")
-      if context.isJSON {
-        try context.jsonLine { $0.member("isKept", true) }
-      } else {
-        try context.output.line(
-          "the code is kept until the next sync with the encrypted folder or hub, which admits this device")
-      }
+      try context.show(
+        ["isKept": true],
+        ["the code is kept until the next sync with the encrypted folder or hub, which admits this device"])
     case .pair: break
     case .rotate: try rotate(&keys, store, context)
     }
@@ -155,31 +154,42 @@ struct KeysCommand: Command {
     if let reason = keys.reasonOut { throw CommandError(.no, reason) }
     guard prefix != nil || makesCode else {
       try keys.rotate()
-      if context.isJSON {
-        try context.jsonLine { $0.member("isRotated", true) }
-      } else {
-        try context.output.line("the vault has a new key; the recovery code is the same")
-      }
-      return
+      return try context.show(
+        ["isRotated": true], ["the vault has a new key; the recovery code is the same"])
     }
     let devices = store.devices
     let members = Set(keys.members).subtracting(devices.map(\.replica))
     let known = devices.map { ($0.replica, $0.name) } + members.sorted().map { ($0, "") }
     let replica = try prefix.map { try Moment.replica($0, among: known) }
-    try keys.rotate(code: try RecoveryCodePrompt.read(context), without: replica) { try show($0, context) }
+    let names = Dictionary(known, uniquingKeysWith: { first, _ in first })
+    let leftOut = replica.map { keys.leftOut(without: $0) } ?? []
+    try keys.rotate(code: try RecoveryCodePrompt.read(context), without: replica) {
+      try show($0, leftOut: leftOut.map { ($0, names[$0] ?? "") }, context)
+    }
   }
 
   /// Prints a code before what it belongs to is written, so that none is made that nobody has seen.
-  private func show(_ code: String, _ context: CommandContext) throws {
+  private func show(
+    _ code: String, leftOut: [(replica: ReplicaID, name: String)] = [], _ context: CommandContext
+  ) throws {
+    var json: JSONObject = [:]
+    var lines: [String] = []
+    if !leftOut.isEmpty {
+      json["leftOut"] = leftOut.map(\.replica)
+      lines = leftOut.prefix(Self.shownMax).map { "left out: \($0.replica.short(named: $0.name))" }
+      let more = leftOut.count - Self.shownMax
+      if more > 0 { lines.append("left out: \(Quantity.count(more)) more") }
+      lines.append(
+        "Only the removed device had admitted what is left out. Nothing that was written there is lost: to come back, enter the code below there with "
+          + "\"heartlog keys join -\", or use \"heartlog keys pair\".")
+    }
+    json["recoveryCode"] = code
+    lines += [
+      "Whoever has this code can read the vault. Write it down, and keep it apart: it will not be shown again.",
+      code,
+    ]
     do {
-      if context.isJSON {
-        try context.jsonLine { $0.member("recoveryCode", code) }
-      } else {
-        try context.output.line(
-          "Whoever has this code can read the vault. Write it down, and keep it apart: it will not be shown again."
-        )
-        try context.output.line(code)
-      }
+      try context.show(json, lines.map(DisplayText.visible))
       try context.output.flush()
     } catch {
       throw CommandError(
@@ -192,36 +202,21 @@ struct KeysCommand: Command {
     _ keys: borrowing VaultKeys, _ store: FavoritesStore, _ context: CommandContext
   ) throws {
     guard keys.isEncrypted || keys.isJoining else { throw Self.notEncrypted }
-    let names = Dictionary(
-      store.devices.map { ($0.replica, $0.name) }, uniquingKeysWith: { first, _ in first })
-    func shown(_ replica: ReplicaID) -> String {
-      let id = String(replica.description.prefix(EventLine.prefixDigits))
-      guard let name = names[replica], !name.isEmpty else { return id }
-      return "\(id) \(name)"
-    }
+    let names = store.deviceNames
     for epoch in keys.epochs {
-      if context.isJSON {
-        try context.jsonLine { json in
-          json.member("id", epoch.id)
-          json.member("number", epoch.number)
-          json.member("isCurrent", epoch.isCurrent)
-          json.member("isReadable", epoch.isReadable)
-          json.member("devices", JSONValue.array(epoch.devices.map { .string($0.description) }))
-          json.member("revoked", JSONValue.array(epoch.revoked.keys.sorted().map { .string($0.description) }))
-        }
-        continue
-      }
-      let maker = (epoch.isOfRoot ? "the recovery code on " : "") + shown(epoch.maker)
+      let revoked = epoch.revoked.sorted { $0.key < $1.key }
+      let maker =
+        (epoch.isOfRoot ? "the recovery code on " : "") + epoch.maker.short(named: names[epoch.maker])
       let what = epoch.isCurrent ? ", current" : epoch.isReadable ? "" : ", not readable here"
-      try context.output.line(
-        DisplayText.visible("epoch \(epoch.number)  \(epoch.id.prefix(8))  made by \(maker)\(what)"))
-      for device in epoch.devices {
-        try context.output.line(DisplayText.visible("  device   \(shown(device))"))
-      }
-      for (replica, size) in epoch.revoked.sorted(by: { $0.key < $1.key }) {
-        try context.output.line(
-          DisplayText.visible("  removed  \(shown(replica)), after commit \(size)"))
-      }
+      let lines =
+        ["epoch \(epoch.number)  \(epoch.id.prefix(8))  made by \(maker)\(what)"]
+        + epoch.devices.map { "  device   \($0.short(named: names[$0]))" }
+        + revoked.map { "  removed  \($0.short(named: names[$0])), after commit \($1)" }
+      try context.show(
+        [
+          "id": epoch.id, "number": epoch.number, "isCurrent": epoch.isCurrent,
+          "isReadable": epoch.isReadable, "devices": epoch.devices, "revoked": revoked.map(\.key),
+        ], lines.map(DisplayText.visible))
     }
     if let reason = keys.reasonOut, !keys.isJoining { throw CommandError(.no, reason) }
     if keys.isJoining, !context.isJSON {
@@ -229,7 +224,126 @@ struct KeysCommand: Command {
     }
   }
 
+  private static let shownMax = 20
   private static let notEncrypted = CommandError(
     .no, "the vault is not encrypted",
     hint: "\"heartlog keys init\", or \"heartlog sync folder:DIR --encrypted\", makes its first key.")
+}
+
+/// Pairs this device with another one.
+struct PairingRun {
+  let context: CommandContext
+
+  /// Serves the other end on standard input and output, which carry only the protocol.
+  func serve() throws -> ExitCode {
+    let store = try context.openForWriting(endsSoon: true)
+    let channel = DescriptorChannel(input: 0, output: 1, closes: false)
+    do { _ = try PairingSession(store, over: channel, role: .serving).run() } catch {
+      throw Self.shown(error)
+    }
+    try store.close()
+    return try context.report(store.findings)
+  }
+
+  /// Calls the other end, and prints what was done.
+  func call(_ peer: PeerAddress, _ text: String, joinsVault: Bool) throws -> ExitCode {
+    let store = try context.openForWriting(endsSoon: true)
+    var options = SyncOptions()
+    options.joinsVault = joinsVault
+    let report: PairingReport
+    do {
+      guard let carrier = try peer.carrier(context, endsSoon: true) as? any PairingCarrier else {
+        preconditionFailure("a folder or a hub is no device")
+      }
+      report = try carrier.pair(store, options: options)
+    } catch {
+      // The error of the pairing is the one to report.
+      try? context.opened.closePeers(of: store)
+      throw (error as? HeartlogError).map(Self.shown) ?? error
+    }
+    try context.opened.closePeers(of: store)
+    try store.close()
+    let page = PairingPage(report: report, peer: text)
+    try context.show(page.json, page.lines)
+    return try context.report(store.findings)
+  }
+
+  /// Most hints of these errors are about commits.
+  private static func shown(_ error: HeartlogError) -> CommandError {
+    let shown = SyncRun.shown(error)
+    let hint: String? =
+      switch error.code {
+      case .noKey, .peer: nil
+      case .timedOut: "Pair again: what was done is kept."
+      case .otherVault:
+        "Nothing was done. \"heartlog keys pair PEER --join\" makes this store a member of the other vault."
+      default: shown.hint
+      }
+    return CommandError(shown.exitCode, shown.what, at: shown.location, hint: hint)
+  }
+}
+
+/// What `keys pair` prints.
+struct PairingPage {
+  let report: PairingReport
+  /// The other device as it was named.
+  let peer: String
+
+  var lines: [String] {
+    var lines: [String] = []
+    let other = report.peer.short(named: report.peerName)
+    if let device = report.admitted {
+      lines.append("admitted: \(device.replica.short(named: device.name))")
+      lines.append("  key  \(Fingerprint.text(device.fingerprint))")
+      lines.append(
+        device.isOwn
+          ? "Sync \(other) once, and then this device: a hub does not let it in before."
+          : "Sync this device once, and then \(other): a hub does not let it in before.")
+    } else {
+      let exchanged = [(report.epochsReceived, "received"), (report.epochsSent, "sent")].filter { $0.0 > 0 }
+        .map { "\(Quantity.count($0.0, "key epoch")) \($0.1)" }
+      if exchanged.isEmpty {
+        lines.append("nothing had to be done: this device and \(other) have the keys already")
+      } else {
+        lines.append("this device and \(other) have the same keys now: \(exchanged.joined(separator: ", "))")
+      }
+    }
+    return lines.map(DisplayText.visible)
+  }
+
+  var json: JSONObject {
+    var json: JSONObject = ["peer": peer, "peerReplica": report.peer, "peerName": report.peerName]
+    if let device = report.admitted {
+      json["admitted"] =
+        [
+          "replica": device.replica, "name": device.name, "fingerprint": device.fingerprint,
+          "isOwn": device.isOwn,
+        ] as JSONObject
+    }
+    return json + ["epochsReceived": report.epochsReceived, "epochsSent": report.epochsSent]
+  }
+}
+
+/// Asks for a recovery code, which must stand neither in the list of processes nor in the history of a shell.
+enum RecoveryCodePrompt {
+  /// Reads a line from the terminal, which does not show it, or from standard input.
+  static func read(_ context: CommandContext) throws -> String {
+    var settings = termios()
+    let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0
+    if isTerminal {
+      try context.output.flush()
+      context.output.errorLine("recovery code (not shown):")
+      var silent = settings
+      silent.c_lflag &= ~tcflag_t(ECHO)
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    }
+    defer { if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) } }
+    guard let line = try LineReader(nil).next({ String(decoding: $0.prefix(lineBytesMax), as: UTF8.self) })
+    else {
+      throw CommandError(.usage, "no recovery code was entered", hint: "It is read from standard input.")
+    }
+    return line
+  }
+
+  private static let lineBytesMax = 2_048
 }

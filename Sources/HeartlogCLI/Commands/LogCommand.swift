@@ -18,39 +18,31 @@ struct LogCommand: Command {
   static let description = CommandDescription(
     name: "log", group: .read, summary: "show events, oldest first",
     arguments: [library, item], options: [replica, since, until, last, follow],
-    paragraphs: [
-      "Each line shows the time on the device that wrote the event, the event's id (which is valid as WHEN), its action, the "
-        + "item and the fields.",
-      "The log of one item marks writes that other devices contradicted: the sides of open conflicts, and what lost to a write that had "
-        + "not seen it.",
-    ],
-    examples: [
-      .init("heartlog log -n 20", "Show the last 20 events."),
-      .init("heartlog log cities 2950159", "Show the history of one city."),
-      .init("heartlog log --since 2026-03-01 --until 2026-03-14", "Show the events of two weeks."),
-      .init("heartlog log --since \"2 hours ago\"", "Show recent events."),
-      .init("heartlog log --follow --json", "Print events as JSON as they come."),
-    ],
-    endings: [.init(.badInput, "Part of the store is damaged; the sound part of the log was shown.")])
+    page: #"""
+      Each line shows the time on the device that wrote the event, the event's id (which is valid as WHEN), its action, the item and the fields.
 
-  let library: String?
-  let item: String?
+      The log of one item marks writes that other devices contradicted: the sides of open conflicts, and what lost to a write that had not seen
+      it.
+
+      heartlog log -n 20  # Show the last 20 events.
+      heartlog log cities 2950159  # Show the history of one city.
+      heartlog log --since 2026-03-01 --until 2026-03-14  # Show the events of two weeks.
+      heartlog log --since "2 hours ago"  # Show recent events.
+      heartlog log --follow --json  # Print events as JSON as they come.
+
+      65: Part of the store is damaged; the sound part of the log was shown.
+      """#)
+
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) { self.arguments = arguments }
+
+  var library: String? { arguments.optionalText(Self.library) }
+  var item: String? { arguments.optionalText(Self.item) }
   /// Names or prefixes of ids; empty for all replicas.
-  let replicas: [String]
-  let since: Moment?
-  let until: Moment?
-  let last: Int?
-  let follows: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.optionalText(Self.library)
-    item = arguments.optionalText(Self.item)
-    replicas = arguments.texts(Self.replica)
-    since = try arguments.moment(Self.since)
-    until = try arguments.moment(Self.until)
-    last = arguments.count(Self.last)
-    follows = arguments.has(Self.follow)
-  }
+  var replicas: [String] { arguments.texts(Self.replica) }
+  var last: Int? { arguments.count(Self.last) }
+  var follows: Bool { arguments.has(Self.follow) }
 
   func run(_ context: CommandContext) throws -> ExitCode {
     try context.reading { try show(context) }
@@ -60,17 +52,22 @@ struct LogCommand: Command {
     let directory = try context.storeDirectory()
     // With -n nothing is printed before the end of the log, which may be far.
     let filter = try EventFilter(
-      library: library, item: item, replicas: replicas, since: since, until: until, store: directory)
+      library: library, item: item, replicas: replicas, since: arguments.moment(Self.since),
+      until: arguments.moment(Self.until), store: directory)
     let history = try history(context)
     let log = try LogReader(at: directory)
     var printer = EventPrinter(context)
-    var last = LastLines(count: self.last)
+    let last = last
+    var lines: [EventLine] = []
     try log.forEachEvent(where: filter) { line in
       var line = line
       if let history { line.fates = history.fates(of: line.id) }
-      if self.last == nil { try printer.take(line) } else { last.take(line) }
+      guard let last else { return try printer.take(line) }
+      lines.append(line)
+      // Not one by one, which would move all others each time.
+      if lines.count > 1_000, lines.count / 2 >= last { lines.removeFirst(lines.count - last) }
     }
-    for line in last.lines { try printer.take(line) }
+    for line in lines.suffix(last ?? 0) { try printer.take(line) }
     try printer.flush()
     if follows { try follow(log, filter, &printer, context) }
     if context.isJSON { try context.jsonPartial(log.findings) }
@@ -102,23 +99,104 @@ struct LogCommand: Command {
   private static let pauseMilliseconds: UInt32 = 100
 }
 
-/// Keeps the last lines of a sequence.
-private struct LastLines {
-  let count: Int?
-  private var ring: [EventLine] = []
-  private var next = 0
+/// Selects the events that `log` shows: times by wall times, as they are shown, and events by the order of the log.
+struct EventFilter {
+  private let library: String?
+  private let item: String?
+  private let replicas: Set<ReplicaID>?
+  private let isSince: (CommitPosition, Milliseconds) -> Bool
+  private let isUntil: (CommitPosition, Milliseconds) -> Bool
 
-  init(count: Int?) { self.count = count }
-
-  mutating func take(_ line: EventLine) {
-    guard let count, count > 0 else { return }
-    if ring.count < count {
-      ring.append(line)
+  /// - Parameter directory: the store in which names of replicas and events are looked up.
+  init(
+    library: String?, item: String?, replicas names: [String], since: Moment?, until: Moment?,
+    store directory: String
+  ) throws {
+    self.library = library
+    self.item = item
+    let needsReplicas = !names.isEmpty || [since, until].contains { $0 != nil && $0?.last == nil }
+    let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
+    replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
+    if let position = try since.flatMap({ try directory?.position(of: $0) }) {
+      isSince = { commit, _ in commit >= position }
     } else {
-      ring[next] = line
-      next = (next + 1) % count
+      let first = since?.first
+      isSince = { _, time in first.map { time >= $0 } ?? true }
     }
+    isUntil = try until.map { try Self.bound(until: $0, in: directory) } ?? { _, _ in true }
   }
 
-  var lines: [EventLine] { Array(ring[next...] + ring[..<next]) }
+  /// Whether a commit, given its position in the order of all commits and its time in the log, is within a moment.
+  static func bound(
+    until moment: Moment, in directory: ReplicaDirectory?
+  ) throws -> (CommitPosition, Milliseconds) -> Bool {
+    if let last = moment.last { return { _, time in time <= last } }
+    guard let position = try directory?.position(of: moment) else { return { _, _ in false } }
+    return { commit, _ in commit <= position }
+  }
+
+  /// Whether any event of a commit may be shown.
+  ///
+  /// - Parameters:
+  ///   - commit: its position in the order of all commits.
+  ///   - time: the time of the commit in the log.
+  func takes(_ commit: CommitPosition, at time: Milliseconds) -> Bool {
+    isSince(commit, time) && isUntil(commit, time) && replicas?.contains(commit.replica) ?? true
+  }
+
+  /// The only item whose events are shown; nil if there are others.
+  var onlyItem: (library: String, id: String)? {
+    guard let library, let item else { return nil }
+    return (library, item)
+  }
+
+  func takes(_ record: EventRecord) -> Bool {
+    guard let library else { return true }
+    guard let event = record.event else { return false }
+    return event.library == library && (item.map { event.item.isSame(as: $0) } ?? true)
+  }
+}
+
+/// The replicas of a store, and the positions of its commits.
+struct ReplicaDirectory {
+  private let log: LogReader
+
+  init(at path: String) throws {
+    log = try LogReader(at: path)
+    // The first read finds every stream; names do not need the rest of the log.
+    _ = try log.next()
+  }
+
+  var count: Int { log.replicas.count }
+
+  private var all: [(id: ReplicaID, name: String)] { log.replicas.map { ($0, log.name(of: $0) ?? "") } }
+
+  /// The replicas named `text`, or else the one whose id begins with it.
+  func replicas(named text: String) throws(CommandError) -> [ReplicaID] {
+    let named = all.filter { $0.name.isSame(as: text) }
+    guard named.isEmpty else { return named.map(\.id) }
+    return [try Moment.replica(text.lowercased(), among: all)]
+  }
+
+  /// A moment with the full id of its replica.
+  func resolved(_ moment: Moment) throws(CommandError) -> PastMoment {
+    PastMoment(given: moment, inLog: try moment.resolved(among: all))
+  }
+
+  /// The position in the total order of the commit that a moment names; nil for a time.
+  func position(of moment: Moment) throws -> CommitPosition? {
+    let moment = try resolved(moment).inLog
+    if let position = try log.position(of: moment) { return position }
+    if let absence = moment.absence { throw absence }
+    return nil
+  }
+}
+
+extension LogReader {
+  /// Calls `body` with the events that exist now and that `filter` takes, in order.
+  func forEachEvent(where filter: EventFilter, _ body: (EventLine) throws -> Void) throws {
+    try forEachCommit(of: filter.onlyItem, where: filter.takes) { commit in
+      for line in EventLine.all(of: commit) where filter.takes(line.record) { try body(line) }
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
 
 /// `heartlog repair`: rebuilds damaged files, mends damaged streams from another copy, or makes a new store of what can be read.
 struct RepairCommand: Command {
@@ -18,30 +18,31 @@ struct RepairCommand: Command {
   static let description = CommandDescription(
     name: "repair", group: .check, summary: "rebuild damaged files, or salvage what can be read",
     options: [source, rescue, isDryRun, name],
-    paragraphs: [
-      "Rebuilds the file \"store\", which identifies the writer, and the ends of forked streams from the contents of the streams. "
-        + "If nothing proves that the folder is not a copy, the device continues under a new identity, which loses nothing. The "
-        + "remains of the damaged files are kept beside the new ones. A sound store is not changed.",
-      "With --from, damaged segments are replaced by what another copy has of their commits, the own ones included. It is received and "
-        + "checked as by a sync, and must continue, or be, everything that can be read here. Nothing is sent.",
-      "With --salvage, a new store receives everything that can be read, and the output names exactly what cannot: commits, files and "
-        + "bytes. Commits behind lost ones go on as streams of their own. With --from, lost commits are looked for there first.",
-    ],
-    examples: [
-      .init("heartlog repair --dry-run", "Report what is damaged and what would be done."),
-      .init("heartlog repair", "Repair the store."),
-      .init(
-        "heartlog repair --from ssh://anna@desk.local/~/favorites.heartlog",
-        "Mend damaged streams with what another device has."),
-      .init("heartlog repair --salvage ~/rescued.heartlog", "Make a new store of all that can be read."),
-    ],
-    endings: [
-      .init(.badInput, "Some damage was not repaired, or something is lost; the output names it."),
-      .init(.noStore, "The store or PEER does not exist."),
-      .init(.cannotCreate, "There already is something at DIR, or it cannot be created."),
-      .init(.inputOutput, "The connection to PEER failed."),
-      .init(.tryAgain, "Another process is writing to the store, or PEER was silent: try again."),
-    ])
+    page: #"""
+      Rebuilds the file "store", which identifies the writer, and the ends of forked streams from the contents of the streams. If nothing proves
+      that the folder is not a copy, the device continues under a new identity, which loses nothing. The remains of the damaged files are kept
+      beside the new ones. A sound store is not changed.
+
+      If commits are lost that a snapshot was made from, what the snapshot shows is written anew, dates and fields kept, unless something
+      later is there. If it knows other devices, sync with them first, and use --from with one of them.
+
+      With --from, damaged segments are replaced by what another copy has of their commits, the own ones included. It is received and checked as
+      by a sync, and must continue, or be, everything that can be read here. Nothing is sent.
+
+      With --salvage, a new store receives everything that can be read, and the output names exactly what cannot: commits, files and bytes.
+      Commits behind lost ones go on as streams of their own. With --from, lost commits are looked for there first.
+
+      heartlog repair --dry-run  # Report what is damaged and what would be done.
+      heartlog repair  # Repair the store.
+      heartlog repair --from ssh://anna@desk.local/~/favorites.heartlog  # Mend damaged streams with what another device has.
+      heartlog repair --salvage ~/rescued.heartlog  # Make a new store of all that can be read.
+
+      65: Some damage was not repaired, or something is lost; the output names it.
+      66: The store or PEER does not exist.
+      73: There already is something at DIR, or it cannot be created.
+      74: The connection to PEER failed.
+      75: Another process is writing to the store, or PEER was silent: try again.
+      """#)
 
   let source: PeerAddress?
   let rescue: String?
@@ -85,12 +86,8 @@ struct RepairCommand: Command {
         try FavoritesStore.repair(at: directory, name: name, isDryRun: isDryRun, progress: progress)
       }
     }
-    if context.isJSON {
-      try context.jsonLine { Self.write(report, to: &$0) }
-    } else {
-      for line in Self.lines(report, context.style) { try context.output.line(line) }
-      if !report.isSound, carrier == nil { try context.output.line(Self.advice) }
-    }
+    let advice = report.isSound || carrier != nil ? [] : [Self.advice]
+    try context.show(Self.json(report), Self.lines(report, context.style) + advice)
     return report.isSound ? .success : .badInput
   }
 
@@ -98,18 +95,19 @@ struct RepairCommand: Command {
     "If another device or a folder has what is missing: \"heartlog repair --from PEER\". Otherwise \"heartlog repair --salvage DIR\" "
     + "makes a new store of all that can be read."
 
-  private static func write(_ report: RepairReport, to json: inout JSONWriter) {
-    json.member("dryRun", report.isDryRun)
-    if let replica = report.replica { json.member("replica", replica.description) }
-    json.member("name", report.name)
-    if let former = report.formerReplica { json.member("formerReplica", former.description) }
-    json.member("files", objects: report.entries) { entry, json in
-      json.member("file", entry.file)
-      json.member("damage", entry.damage)
-      json.member("isMended", entry.isMended)
-      json.member("outcome", entry.outcome)
-      if let kept = entry.keptAt { json.member("keptAt", kept) }
+  private static func json(_ report: RepairReport) -> JSONObject {
+    var json: JSONObject = ["dryRun": report.isDryRun]
+    json["replica"] = report.replica
+    json["name"] = report.name
+    json["formerReplica"] = report.formerReplica
+    json["files"] = report.entries.map { entry in
+      var json: JSONObject = [
+        "file": entry.file, "damage": entry.damage, "isMended": entry.isMended, "outcome": entry.outcome,
+      ]
+      json["keptAt"] = entry.keptAt
+      return json
     }
+    return json
   }
 
   private static func lines(_ report: RepairReport, _ style: Style) -> [String] {
@@ -129,11 +127,10 @@ struct RepairCommand: Command {
 
   /// The line that names the device that writes from now on.
   private static func writer(_ report: RepairReport) -> String {
-    func shown(_ replica: ReplicaID) -> String { String(replica.description.prefix(EventLine.prefixDigits)) }
     var words = [report.isDryRun ? "this device would be" : "this device is"]
     words.append(report.name.isEmpty ? "without a name" : report.name)
-    words.append(report.replica.map { "(\(shown($0)))" } ?? "(a new identity)")
-    let former = report.formerReplica.map { "; it was \(shown($0))" } ?? ""
+    words.append(report.replica.map { "(\($0.short))" } ?? "(a new identity)")
+    let former = report.formerReplica.map { "; it was \($0.short)" } ?? ""
     return DisplayText.visible(words.joined(separator: " ") + former)
   }
 
@@ -142,17 +139,53 @@ struct RepairCommand: Command {
   private func salvage(
     _ directory: String, to rescue: String, _ carrier: (any Carrier)?, _ context: CommandContext
   ) throws -> ExitCode {
-    var options = StoreOptions()
-    options.name = name ?? Terminal.hostName()
-    options.origin = CommandContext.origin
+    let options = StoreOptions(named: name)
     let report = try FavoritesStore.salvage(at: directory, to: rescue, from: carrier, options: options)
-    context.untold.add("the new store \(rescue)")
-    let page = SalvagePage(report: report, folder: rescue)
-    if context.isJSON {
-      try context.jsonLine { page.write(to: &$0) }
-    } else {
-      for line in page.lines(context.style) { try context.output.line(line) }
-    }
+    context.unreported.add("the new store \(rescue)")
+    try context.show(report.json(rescue), report.lines(rescue, context.style))
     return report.isWhole ? .success : .badInput
+  }
+}
+
+extension SalvageReport {
+  fileprivate func lines(_ folder: String, _ style: Style) -> [String] {
+    var lines = [DisplayText.visible("\(folder) has \(Quantity.count(events, "event"))")]
+    for stream in streams {
+      let name = [stream.replica.short, stream.name].filter { !$0.isEmpty }.joined(separator: "  ")
+      let mark = stream.isWhole ? style(.good, "whole") : style(.failure, "lost ")
+      lines.append("\(mark)  \(DisplayText.visible(name))  \(Quantity.count(stream.lastCommit, "commit"))")
+      lines += details(of: stream).map { DisplayText.visible("  \($0)") }
+    }
+    lines.append(isWhole ? "nothing is lost" : "the damaged store is unchanged")
+    return lines
+  }
+
+  private func details(of stream: SalvagedStream) -> [String] {
+    var lines = stream.lost.map { "\($0.phrase) lost" }
+    if stream.mayLackMore { lines.append("more commits at the end may be lost") }
+    lines += stream.branches.map { "\($0.commits.phrase) go on as \($0.replica.short)" }
+    lines += stream.badBytes.map {
+      "\($0.file): \(Quantity.count($0.byteCount, "byte")) from offset \($0.offset): \($0.reason)"
+    }
+    return lines
+  }
+
+  fileprivate func json(_ folder: String) -> JSONObject {
+    [
+      "store": folder, "replica": replica, "events": events, "isWhole": isWhole,
+      "streams": streams.map { stream -> JSONObject in
+        [
+          "replica": stream.replica, "name": stream.name, "commits": stream.lastCommit,
+          "isWhole": stream.isWhole, "lost": stream.lost.map { JSONObject($0) },
+          "mayLackMore": stream.mayLackMore,
+          "branches": stream.branches.map { ["replica": $0.replica] + JSONObject($0.commits) },
+          "badBytes": stream.badBytes.map { bytes -> JSONObject in
+            [
+              "file": bytes.file, "offset": bytes.offset, "bytes": bytes.byteCount, "reason": bytes.reason,
+            ]
+          },
+        ]
+      },
+    ]
   }
 }

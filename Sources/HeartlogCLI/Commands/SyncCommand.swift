@@ -1,5 +1,15 @@
+import CHeartlogPlatform
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `heartlog sync`: exchanges commits with another store.
 struct SyncCommand: Command {
@@ -20,39 +30,35 @@ struct SyncCommand: Command {
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
     arguments: [peer], options: [pull, dryRun, .join, encrypted, watch, deadline],
-    paragraphs: [
-      "Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same "
-        + "favorites; the last tap wins. An interrupted sync continues where it ended.",
-      "folder:DIR is a folder that some program carries between devices, or that is on a USB stick: each device writes files there "
-        + "for the others. exec:COMMAND runs a command that serves a store on its standard input and output. ssh:// runs \"heartlog "
-        + "serve --stdio\" on another machine.",
-      "https:// is a hub, a server that keeps what devices put there, and tells others at once with --watch. The first sync creates the "
-        + "vault. A further device names it in the address, and one that is in it runs \"heartlog hub URL admit KEY\".",
-      "This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores "
-        + "that have synced with others belong to a vault; two vaults are mixed only with --join.",
-      "With --encrypted, this device makes the keys of the vault, and whoever has the folder or the hub reads nothing. From then on that is so "
-        + "without the option: \"heartlog keys\" admits and revokes devices.",
-    ],
-    examples: [
-      .init("heartlog sync ssh://anna@desk.local/~/favorites.heartlog", "Sync with another machine."),
-      .init(
-        "heartlog sync folder:Dropbox/heartlog --watch", "Sync through a cloud folder until interrupted."),
-      .init("heartlog sync https://hub.example.org --watch", "Sync through a hub until interrupted."),
-      .init(
-        "heartlog sync folder:Dropbox/heartlog --encrypted",
-        "Sync through a folder that nobody else can read."),
-      .init("heartlog sync backup/favorites.heartlog --dry-run", "Report how much would go each way."),
-    ],
-    endings: [
-      .init(
-        .badInput,
-        "The peer violated the protocol, or one of the stores is damaged; sound streams were received."),
-      .init(.no, "The hub does not admit this device yet."),
-      .init(.noStore, "The store, the folder or the peer does not exist."),
-      .init(.inputOutput, "The connection to the peer failed."),
-      .init(
-        .tryAgain, "The peer was silent for 30 seconds, a store is locked, or the deadline came first."),
-    ])
+    page: #"""
+      Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same favorites;
+      the last tap wins. An interrupted sync continues where it ended.
+
+      folder:DIR is a folder that some program carries between devices, or that is on a USB stick: each device writes files there for the
+      others. exec:COMMAND runs a command that serves a store on its standard input and output. ssh:// runs "heartlog serve --stdio" on another
+      machine.
+
+      https:// is a hub, a server that keeps what devices put there, and tells others at once with --watch. The first sync creates the vault. A
+      further device names it in the address, and one that is in it runs "heartlog hub URL admit KEY".
+
+      This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores that have
+      synced with others belong to a vault; two vaults are mixed only with --join.
+
+      With --encrypted, this device makes the keys of the vault, and whoever has the folder or the hub reads nothing. From then on that is so
+      without the option: "heartlog keys" admits and revokes devices.
+
+      heartlog sync ssh://anna@desk.local/~/favorites.heartlog  # Sync with another machine.
+      heartlog sync folder:Dropbox/heartlog --watch  # Sync through a cloud folder until interrupted.
+      heartlog sync https://hub.example.org --watch  # Sync through a hub until interrupted.
+      heartlog sync folder:Dropbox/heartlog --encrypted  # Sync through a folder that nobody else can read.
+      heartlog sync backup/favorites.heartlog --dry-run  # Report how much would go each way.
+
+      65: The peer violated the protocol, or one of the stores is damaged; sound streams were received.
+      1: The hub does not admit this device yet.
+      66: The store, the folder or the peer does not exist.
+      74: The connection to the peer failed.
+      75: The peer was silent for 30 seconds, a store is locked, or the deadline came first.
+      """#)
 
   let peer: PeerAddress
   let peerText: String
@@ -88,5 +94,347 @@ struct SyncCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let run = SyncRun(context: context, peer: peer, peerText: peerText, options: options)
     return try watches ? run.watch() : run.once()
+  }
+}
+
+/// Syncs with one peer, once or repeatedly.
+struct SyncRun {
+  let context: CommandContext
+  let peer: PeerAddress
+  /// The peer as it was given on the command line.
+  let peerText: String
+  let options: SyncOptions
+
+  /// Syncs once.
+  func once() throws -> ExitCode {
+    try warn([peer.warning].compactMap(\.self))
+    let store = try open(endsSoon: true)
+    let page: SyncPage
+    do {
+      page = try round(store, try peer.carrier(context, endsSoon: true), isCancelled: { false })
+    } catch {
+      throw (error as? HeartlogError).map(Self.shown) ?? error
+    }
+    try show(page, store)
+    try warn(page.warnings)
+    let findings = store.findings
+    let exitCode = try context.close(store)
+    if page.report.skipped.contains(where: { $0.cause == .damaged })
+      || findings.contains(where: { $0.verdict == .corrupt })
+    {
+      context.warn(
+        "this store is damaged; it sent only what it can read. "
+          + "Run \"heartlog verify\" to find all damage, then \"heartlog repair --from PEER\".")
+    }
+    guard exitCode == .success, !page.report.isComplete else { return exitCode }
+    return page.report.hasFaults ? .badInput : .tryAgain
+  }
+
+  /// Syncs until a signal comes: whenever this store's log changes, and at regular intervals.
+  func watch() throws -> ExitCode {
+    StopSignal.listen()
+    heartlog_prefer_little_memory()
+    try warn([peer.warning].compactMap(\.self))
+    let store = try open(endsSoon: false)
+    // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
+    let kept: (any Carrier)? =
+      if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }
+    var hasReportedFailure = false
+    /// The incomplete parts of the last round, which are reported once.
+    var reported: [String] = []
+    var warned: Set<ReplicaID?> = []
+    var pauses = HubPauses()
+    while !StopSignal.isRaised {
+      // What is written while the round runs may not be in it.
+      let start = try Self.heads(store)
+      do {
+        let page = try round(
+          store, try kept ?? peer.carrier(context, endsSoon: false), isCancelled: { StopSignal.isRaised })
+        let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
+        if page.hasNews || incomplete != reported { try show(page, store) }
+        reported = incomplete
+        // Each clock is reported once.
+        let clocks = Set(page.report.clocksAhead.map(\.replica))
+        if !clocks.isSubset(of: warned) { try warn(page.warnings) }
+        warned.formUnion(clocks)
+        hasReportedFailure = false
+      } catch let error as HeartlogError where Self.passes(error) {
+        guard !StopSignal.isRaised else { break }
+        if !hasReportedFailure {
+          try context.output.flush()
+          context.warn("\(Self.shown(error).sentence) Retrying until it works.")
+          hasReportedFailure = true
+        }
+      }
+      try context.output.flush()
+      context.unreported.clear()
+      // Otherwise the process keeps what its largest round needed, once for each thread that took part in one.
+      heartlog_release_memory()
+      if let hub = kept as? HubCarrier {
+        if !hasReportedFailure { pauses.reset() }
+        try watch(store, hub, isAway: hasReportedFailure, since: start, &pauses)
+      } else {
+        try pause(store, since: start)
+      }
+    }
+    try store.close()
+    return .success
+  }
+
+  private func open(endsSoon: Bool) throws -> FavoritesStore {
+    try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: endsSoon)
+  }
+
+  private func round(
+    _ store: FavoritesStore, _ carrier: any Carrier, isCancelled: @escaping @Sendable () -> Bool
+  ) throws -> SyncPage {
+    var options = options
+    options.isCancelled = isCancelled
+    let bar = context.progress("syncing")
+    defer { bar.finish() }
+    options.progress = { progress in
+      bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
+    }
+    let report: SyncReport
+    do { report = try carrier.sync(store, options: options) } catch {
+      // The error of the sync is the one to report.
+      try? context.opened.closePeers(of: store)
+      throw error
+    }
+    try context.opened.closePeers(of: store)
+    let page = SyncPage(
+      report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count,
+      withoutContent: store.read { $0.eventsWithoutContent }, place: peer.place)
+    if !options.isDryRun, report.received.commits > 0 || report.sent.commits > 0 {
+      context.unreported.set(page.amounts)
+    }
+    return page
+  }
+
+  private func show(_ page: SyncPage, _ store: FavoritesStore) throws {
+    do {
+      let code = page.report.recoveryCode.map {
+        [
+          "The vault is encrypted. Whoever has this code can read it. Write it down, and keep it apart: it will not be shown again.",
+          $0,
+        ]
+      }
+      try context.show(page.json, page.lines + (code ?? []))
+      try context.output.flush()
+    } catch {
+      guard let code = page.report.recoveryCode else { throw error }
+      try VaultKeys.keepUnshown(code, in: store)
+      throw CommandError(
+        .inputOutput, "the recovery code could not be printed (\(error))",
+        hint: "The vault is encrypted. The next sync prints the code.")
+    }
+    page.failures.forEach(context.warn)
+  }
+
+  private func warn(_ sentences: [String]) throws {
+    guard !sentences.isEmpty else { return }
+    try context.output.flush()
+    sentences.forEach(context.warn)
+  }
+
+  /// Waits until this store's log is another one than that of `start`, the pause is over, or a signal comes.
+  private func pause(_ store: FavoritesStore, since start: [Head]) throws {
+    for _ in 0..<(peer.pauseMilliseconds / Self.lookMilliseconds) {
+      guard !StopSignal.isRaised else { return }
+      Terminal.pause(milliseconds: Self.lookMilliseconds)
+      if try Self.heads(store) != start { return }
+    }
+  }
+
+  /// Waits until the hub tells of something new, this store's log is another one, the pause is over, or a signal comes.
+  ///
+  /// - Parameters:
+  ///   - isAway: Whether the hub could not be reached just now, or does not take this device.
+  ///   - start: What the log was when the last round began.
+  ///   - pauses: How long to stay away from such a hub.
+  private func watch(
+    _ store: FavoritesStore, _ hub: HubCarrier, isAway: Bool, since start: [Head], _ pauses: inout HubPauses
+  ) throws {
+    if !isAway {
+      do throws(HeartlogError) {
+        _ = try hub.watch(store, milliseconds: Int(peer.pauseMilliseconds)) {
+          // What is wrong with the store, the next round says.
+          StopSignal.isRaised || (try? Self.heads(store)) != start
+        }
+        return
+      } catch {
+        // The next round says what it is.
+        guard Self.passes(error) else { throw error }
+      }
+    }
+    HubTime.system.pause(pauses.next(HubTime.system.random)) { StopSignal.isRaised }
+  }
+
+  private static func heads(_ store: FavoritesStore) throws -> [Head] {
+    try store.refresh()
+    return store.read { $0.heads }
+  }
+
+  private static let lookMilliseconds: UInt32 = 250
+
+  /// Whether a later round may succeed.
+  private static func passes(_ error: HeartlogError) -> Bool {
+    switch error.code {
+    case .timedOut, .peer, .locked, .inputOutput, .notAStore, .diskFull, .notAdmitted: true
+    default: false
+    }
+  }
+
+  /// If a store is missing, it is the peer: the hint to run `init` would be wrong.
+  static func shown(_ error: HeartlogError) -> CommandError {
+    let shown = CommandError(error)
+    guard error.code == .notAStore else { return shown }
+    return CommandError(
+      shown.exitCode, shown.what, at: shown.location,
+      hint: "Check that the peer exists and that its name is right.")
+  }
+}
+
+/// Turns SIGINT and SIGTERM into a request to stop, for commands that run until interrupted.
+enum StopSignal {
+  private static let wish = Atomic<Bool>(false)
+
+  /// From now on the two signals no longer end the process but set `isRaised`.
+  static func listen() {
+    // Initializes the static property before the handler can use it.
+    wish.store(false, ordering: .sequentiallyConsistent)
+    for number in [SIGINT, SIGTERM] {
+      signal(number) { @Sendable _ in StopSignal.wish.store(true, ordering: .sequentiallyConsistent) }
+    }
+  }
+
+  static var isRaised: Bool { wish.load(ordering: .sequentiallyConsistent) }
+}
+
+/// `heartlog serve --stdio`: serves the other end of a sync.
+struct ServeCommand: Command {
+  static let description = CommandDescription(
+    name: "serve", group: .devices, summary: "serve one sync over standard input and output",
+    options: [.stdio],
+    page: #"""
+      "heartlog sync ssh://…" runs this command on the other machine, and so does the COMMAND of "heartlog sync exec:COMMAND". It ends when the
+      sync is done. Standard output carries only the protocol.
+
+      heartlog serve --stdio  # What sync runs on the other machine.
+
+      65: The peer violated the protocol, or this store is damaged.
+      66: The store does not exist.
+      75: The peer was silent for 30 seconds.
+      """#)
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    guard arguments.has(.stdio) else {
+      throw .usage("serve needs --stdio", hint: "It is the only transport so far.")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting(endsSoon: true)
+    let channel = DescriptorChannel(input: 0, output: 1, closes: false)
+    // A damaged store still sends its sound part.
+    let report = try SyncSession(store, over: channel, role: .serving).run()
+    // The other end reports this store's damage. Standard error would be mixed with its output.
+    let isDamaged = store.findings.contains(where: \.isDamage)
+    try store.close()
+    return isDamaged || !report.isComplete ? .badInput : .success
+  }
+}
+
+/// A PEER: the address of another store.
+enum PeerAddress: Hashable, Sendable {
+  /// The directory of another store on this machine.
+  case store(String)
+  /// A folder that another program carries to other machines.
+  case folder(String)
+  /// A command that serves a store.
+  case command(String)
+  case ssh(SSHAddress)
+  /// A hub, and perhaps a vault there.
+  case hub(HubAddress)
+
+  init(_ text: String) throws(CommandError) {
+    if text.hasPrefix("folder:") {
+      self = .folder(try Self.rest(text, "folder:", "folder:DIR"))
+    } else if text.hasPrefix("exec:") {
+      self = .command(try Self.rest(text, "exec:", "exec:COMMAND"))
+    } else if text.hasPrefix("ssh:") {
+      do { self = .ssh(try SSHAddress(text)) } catch {
+        throw .usage(error.message, hint: "Write it as ssh://[user@]host[:port]/path.")
+      }
+    } else if text.hasPrefix("https:") || text.hasPrefix("http:") {
+      self = .hub(try Self.hub(text))
+    } else if text.isEmpty {
+      throw .usage("PEER is empty")
+    } else {
+      self = .store(text)
+    }
+  }
+
+  static func hub(_ text: String) throws(CommandError) -> HubAddress {
+    do { return try HubAddress(text) } catch {
+      throw .usage(error.message, hint: "Write it as https://host[:port][/prefix][/VAULT].")
+    }
+  }
+
+  private static func rest(_ text: String, _ prefix: String, _ form: String) throws(CommandError) -> String {
+    let rest = String(text.dropFirst(prefix.utf8.count))
+    guard !rest.isEmpty else { throw .usage("\(Quoted(text)) is incomplete", hint: "Write \(form).") }
+    return rest
+  }
+
+  /// How long `--watch` waits between syncs, in milliseconds; longer if each sync starts a command.
+  var pauseMilliseconds: UInt32 {
+    switch self {
+    case .store, .folder: 3_000
+    case .command, .ssh: 20_000
+    case .hub: 300_000
+    }
+  }
+
+  /// Where objects are, if the peer is a place for them.
+  var place: String { if case .hub = self { "at the hub" } else { "in the folder" } }
+
+  /// What a person should know of the way to the peer; nil if there is nothing.
+  var warning: String? {
+    guard case .hub(let address) = self, !address.isEncrypted, !address.isLoopback else { return nil }
+    return "the connection to \(address.host) is not encrypted: whoever is on the way can read what is not "
+      + "encrypted itself. Use https://."
+  }
+
+  /// The carrier for this peer. Opens the store of a directory.
+  ///
+  /// - Parameter endsSoon: as for `openForWriting`.
+  func carrier(_ context: CommandContext, endsSoon: Bool) throws -> any Carrier {
+    switch self {
+    case .folder(let path): return FolderCarrier(path)
+    case .hub(let address):
+      return try HubCarrier(
+        address.description, invitation: context.environment["HEARTLOG_HUB_INVITATION"])
+    case .command(let command): return try CommandCarrier.shell(command)
+    case .ssh(let address): return CommandCarrier.ssh(address, program: context.environment["HEARTLOG_SSH"])
+    case .store(let path):
+      guard try !Self.isSame(path, context.storeDirectory()) else {
+        throw CommandError.usage("a store cannot be synced with itself")
+      }
+      var options = StoreOptions()
+      options.origin = CommandContext.origin
+      if endsSoon { options.snapshots.eventsMin = .max }
+      let peer = try FavoritesStore.openPeer(at: path, options: options)
+      context.opened.add(peer)
+      return StoreCarrier(peer)
+    }
+  }
+
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    guard let one = realpath(one, nil) else { return false }
+    defer { free(one) }
+    guard let other = realpath(other, nil) else { return false }
+    defer { free(other) }
+    return strcmp(one, other) == 0
   }
 }

@@ -21,25 +21,20 @@ struct UndoCommand: Command {
   static let description = CommandDescription(
     name: "undo", group: .write, summary: "take back events: restore what was there before them",
     arguments: [events], options: [last, since, library, replica, dryRun],
-    paragraphs: [
-      "Writes new events that restore what the log would show without the undone ones: favorites, their dates, fields, notes and "
-        + "collections. What a later event wrote is kept and listed.",
-      "An undo can be undone: \"heartlog undo --last\" after it.",
-    ],
-    examples: [
-      .init("heartlog undo 3f9a12c0:42", "Take back one event."),
-      .init("heartlog undo --last", "Take back the last commit of this device."),
-      .init("heartlog undo --last 3 --dry-run", "Show what it would mean to take back three."),
-      .init(
-        "heartlog undo --since \"2 hours ago\" --library papers", "Take back what was done to the papers."),
-      .init("heartlog undo --since yesterday --replica \"Anna's tablet\"", "Take back what one device did."),
-    ],
-    endings: [
-      .init(
-        .no,
-        "There is nothing to undo: no such event, or later events wrote the same values or others; nothing was written."
-      )
-    ])
+    page: #"""
+      Writes new events that restore what the log would show without the undone ones: favorites, their dates, fields, notes and collections.
+      What a later event wrote is kept and listed.
+
+      An undo can be undone: "heartlog undo --last" after it.
+
+      heartlog undo 3f9a12c0:42  # Take back one event.
+      heartlog undo --last  # Take back the last commit of this device.
+      heartlog undo --last 3 --dry-run  # Show what it would mean to take back three.
+      heartlog undo --since "2 hours ago" --library papers  # Take back what was done to the papers.
+      heartlog undo --since yesterday --replica "Anna's tablet"  # Take back what one device did.
+
+      1: There is nothing to undo: no such event, or later events wrote the same values or others; nothing was written.
+      """#)
 
   private enum Scope {
     case events([Moment])
@@ -53,7 +48,7 @@ struct UndoCommand: Command {
   init(_ arguments: Arguments) throws(CommandError) {
     let events = arguments.events(Self.events)
     let last = arguments.count(Self.last)
-    let since = try arguments.moment(Self.since)
+    let since = arguments.moment(Self.since)
     let library = arguments.text(Self.library)
     let replica = arguments.text(Self.replica)
     isDryRun = arguments.has(Self.dryRun)
@@ -62,9 +57,7 @@ struct UndoCommand: Command {
     case (true, let last?, nil): scope = .last(last)
     case (true, nil, let since?): scope = .since(since, library: library, replica: replica)
     default:
-      throw .usage(
-        "undo needs one of EVENT, --last and --since",
-        hint: "Usage: \(Self.description.usage.joined(separator: " "))")
+      throw Self.misused("undo needs one of EVENT, --last and --since")
     }
     if since == nil, library != nil || replica != nil {
       throw .usage("--library and --replica limit --since", hint: "Use them with --since WHEN.")
@@ -78,9 +71,181 @@ struct UndoCommand: Command {
       case .last(let count): return .scope(.lastCommits(count))
       case .since(let moment, let library, let replica):
         let first = try moment.first.map(LogMoment.milliseconds) ?? moment.resolved(in: store)
-        let replica = try replica.map { try Moment.replica(named: $0, in: store) }
+        let replica = try replica.map { try Moment.replica(named: $0, among: store.replicaNames) }
         return .scope(.since(first, library: library, replica: replica))
       }
+    }
+  }
+}
+
+/// `heartlog restore`: returns to a moment.
+struct RestoreCommand: Command {
+  private static let at = Option.value(
+    "at", "WHEN", .moment, "The moment to return to; a date means its end, an event just after it.")
+  private static let library = Option.value(
+    "library", "LIBRARY", .library, "Restore only this library.")
+
+  static let description = CommandDescription(
+    name: "restore", group: .write, summary: "return favorites and fields to what they were",
+    options: [at, library, UndoCommand.dryRun],
+    page: #"""
+      Takes back everything after the moment, whichever device wrote it, by new events. What was not a favorite then is removed, and fields that
+      had no value then are cleared. "heartlog undo --last" takes it back.
+
+      heartlog restore --at yesterday --dry-run  # Show what differs from the end of yesterday.
+      heartlog restore --at "2026-03-14 18:00" --library papers  # Return to the papers of that time.
+      heartlog restore --at 3f9a12c0:42  # Return to the moment after an event.
+
+      1: Everything is as it was then; nothing was written.
+      """#)
+
+  private let moment: Moment
+  private let library: String?
+  private let isDryRun: Bool
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    guard let moment = arguments.moment(Self.at) else {
+      throw Self.misused("restore needs --at WHEN")
+    }
+    self.moment = moment
+    library = arguments.text(Self.library)
+    isDryRun = arguments.has(UndoCommand.dryRun)
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    try context.undo(isDryRun: isDryRun, nothing: "everything is as it was then") { store in
+      .after(try moment.resolved(in: store), library: library)
+    }
+  }
+}
+
+extension CommandContext {
+  /// Undoes what `target` names in the store, and prints what was written and what was left alone.
+  ///
+  /// - Parameter nothing: the message if there was nothing to write; the exit code is then 1.
+  func undo(
+    isDryRun: Bool, nothing: String, _ target: (FavoritesStore) throws -> UndoTarget
+  ) throws -> ExitCode {
+    let store = try isDryRun ? openForReading() : openForWriting(endsSoon: true)
+    let target = try target(store)
+    let plan = try withByteProgress("reading the log") { progress in
+      try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: note)
+    }
+    let names = store.deviceNames
+    let code = try close(store)
+    let page = UndoPage(plan: plan, isDryRun: isDryRun)
+    _ = try show(page.json, withTimes(lines(page.table(names: names, times))))
+    let erasures = plan.erasures.count
+    let unknown = plan.unreadable.count - erasures
+    try output.flush()
+    if unknown > 0 {
+      warn(
+        "\(Quantity.count(unknown, "event")) could not be undone: withheld, or written by a newer version.")
+    }
+    if erasures > 0, !plan.writes.isEmpty {
+      warn("\(Quantity.count(erasures, "event")) could not be undone: an erasure cannot be undone.")
+    }
+    guard !plan.writes.isEmpty else {
+      let reason =
+        !plan.kept.isEmpty
+        ? "later events wrote all that these events wrote"
+        : erasures > 0
+          ? "\(nothing): \(Quantity.count(erasures, "event")) erased content, and an erasure cannot be undone"
+          : nothing
+      throw CommandError(.no, reason, hint: "Nothing was written.")
+    }
+    if !isJSON { try output.line(page.summaryLine) }
+    return code
+  }
+}
+
+/// Formats what an undo wrote and what it left alone, as JSON and as text.
+struct UndoPage {
+  let plan: UndoPlan
+  let isDryRun: Bool
+
+  var json: [JSONObject] {
+    plan.writes.map { write in
+      ["kind": "restored", "library": write.library, "id": write.item] + write.register.json
+        + write.value.json + ["replaced": write.replaced.json + write.replaced.value.json]
+    }
+      + plan.kept.map { kept in
+        ["kind": "kept", "library": kept.library, "id": kept.item] + kept.register.json
+          + ["undone": kept.undone.json, "later": kept.later.json + kept.later.value.json]
+      } + plan.unreadable.map { ["kind": "unreadable"] + $0.json }
+      + [
+        [
+          "kind": "undo", "dryRun": isDryRun, "restored": plan.writes.count, "kept": plan.kept.count,
+          "unreadable": plan.unreadable.count, "events": plan.events.map(\.json),
+        ]
+      ]
+  }
+
+  /// A row for each item and event.
+  ///
+  /// - Parameter names: the names of the devices.
+  func table(names: [ReplicaID: String], _ times: Zone) -> Table {
+    var rows:
+      [(word: Table.Cell, library: String, item: String, events: [EventID], values: [String], why: String)] =
+        []
+    func add(
+      _ word: Table.Cell, _ library: String, _ item: String, _ events: [EventID], _ value: String,
+      _ why: String
+    ) {
+      if let last = rows.last, last.library == library, last.item.isSame(as: item),
+        last.events == events
+      {
+        rows[rows.count - 1].values.append(value)
+      } else {
+        rows.append((word, library, item, events, [value], why))
+      }
+    }
+    for write in plan.writes {
+      add(
+        .init("restored", .good), write.library, write.item, [write.replaced.event],
+        Self.text(write.register, write.value, times), "undoes \(EventLine.shortID(write.replaced.event))")
+    }
+    for kept in plan.kept {
+      let later = kept.later.event
+      add(
+        .init("kept", .faint), kept.library, kept.item, [kept.undone, later],
+        Self.text(kept.register, kept.later.value, times),
+        "later: \(EventLine.shortID(later)) by \(names[later.replica] ?? "")")
+    }
+    return Table(
+      [.init(), .init(), .init(isFlexible: true, keepsEnd: true), .init(isFlexible: true)],
+      rows: rows.map { row in
+        [
+          row.word, .init(row.library, .name),
+          .init(DisplayText.identifier(row.item), details: row.values.joined(separator: ", ")),
+          .init(row.why, .faint),
+        ]
+      })
+  }
+
+  /// `2 values restored, 1 kept: events 3f9a12c0:356 to 3f9a12c0:357`.
+  var summaryLine: String {
+    var text = Quantity.count(plan.writes.count, "value") + " restored"
+    if !plan.kept.isEmpty { text += ", \(Quantity.count(plan.kept.count)) kept" }
+    if isDryRun { return text + "; dry run, nothing was written" }
+    guard let first = plan.events.first, let last = plan.events.last else { return text }
+    return first == last
+      ? "\(text) by event \(EventLine.shortID(first))"
+      : "\(text) by events \(EventLine.shortID(first)) to \(EventLine.shortID(last))"
+  }
+
+  private static func text(_ register: Conflict.Register, _ value: Conflict.Value, _ times: Zone)
+    -> String
+  {
+    switch (register, value) {
+    case (_, .membership(isFavorite: true, let date)): return "♥ a favorite since \(times.text(date))"
+    case (_, .membership): return "♡ not a favorite"
+    case (.field(let name), .field(let value)):
+      if let collection = ItemCollection.name(ofField: name) {
+        return value.isNull ? "not in the collection \(collection)" : "in the collection \(collection)"
+      }
+      return value.isNull ? "no \(name)" : "\(name)=\(ItemLine.text(value))"
+    case (.membership, .field(let value)): return ItemLine.text(value)
     }
   }
 }

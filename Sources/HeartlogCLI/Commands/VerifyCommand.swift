@@ -14,27 +14,21 @@ struct VerifyCommand: Command {
   static let description = CommandDescription(
     name: "verify", group: .check, summary: "check every byte of the log, or a proof",
     arguments: [file], options: [key],
-    paragraphs: [
-      "Prints the number of commits and the root hash of each device's stream. Two stores that print the same root for a stream "
-        + "have the same history of it. Snapshots are also checked, and compared with the log.",
-      "With FILE, checks every hash and every signature of a proof, and says what it proves. It needs no store. A valid proof shows what "
-        + "the owner of a key wrote. Whose key that is, the file cannot show: compare it with the fingerprint that "
-        + "\"heartlog devices --keys\" shows on that device, or give that as KEY.",
-    ],
-    examples: [
-      .init("heartlog verify", "Check that nothing is damaged."),
-      .init("heartlog verify 3f9a12c0-42.proof", "Check a proof."),
-      .init(
-        "heartlog verify 3f9a12c0-42.proof --key 3f9a12c0d4e85b6791ac0f2b37de4c58",
-        "Check also that this replica signed it."),
-    ],
-    endings: [
-      .init(.no, "The proof is valid, but another key than KEY signed it."),
-      .init(
-        .badInput,
-        "Something is damaged, and the message names the file, byte offset and commits; or FILE is not a valid proof."
-      ),
-    ])
+    page: #"""
+      Prints the number of commits and the root hash of each device's stream. Two stores that print the same root for a stream have the same
+      history of it. Snapshots are also checked, and compared with the log.
+
+      With FILE, checks every hash and every signature of a proof, and says what it proves. It needs no store. A valid proof shows what the
+      owner of a key wrote. Whose key that is, the file cannot show: compare it with the fingerprint that "heartlog devices --keys" shows on
+      that device, or give that as KEY.
+
+      heartlog verify  # Check that nothing is damaged.
+      heartlog verify 3f9a12c0-42.proof  # Check a proof.
+      heartlog verify 3f9a12c0-42.proof --key 3f9a12c0d4e85b6791ac0f2b37de4c58  # Check also that this replica signed it.
+
+      1: The proof is valid, but another key than KEY signed it.
+      65: Something is damaged, and the message names the file, byte offset and commits; or FILE is not a valid proof.
+      """#)
 
   private let proof: String?
   private let key: KeyReference?
@@ -61,25 +55,17 @@ struct VerifyCommand: Command {
   }
 
   private func verify(_ path: String, _ context: CommandContext) throws -> ExitCode {
-    let proof = try ProofPage.read(path)
-    let page = ProofPage(proof)
+    let proof = try ProofFile.read(path)
     let isExpected = key.map { $0.matches(proof.checkpoint.key) }
-    if context.isJSON {
-      try context.jsonLine { json in
-        page.write(to: &json)
-        if let isExpected { json.member("isExpectedKey", isExpected) }
-      }
-    } else {
-      try page.print(context)
-      let valid = context.style(.good, "valid")
+    let valid: [String] =
       switch isExpected {
-      case true?: try context.output.line("\(valid), and signed with the key that you gave")
-      case false?: break
-      case nil:
-        try context.output.line(
-          "\(valid) for the owner of this key: compare it with \"heartlog devices --keys\" on that device")
+      case true?: [", and signed with the key that you gave"]
+      case false?: []
+      case nil: [" for the owner of this key: compare it with \"heartlog devices --keys\" on that device"]
       }
-    }
+    try context.show(
+      proof.json + (isExpected.map { ["isExpectedKey": $0] } ?? [:]),
+      proof.lines(context) + valid.map { context.style(.good, "valid") + $0 })
     guard isExpected == false else { return .success }
     throw CommandError(
       .no, "the proof is valid, but another key signed it",
@@ -89,32 +75,25 @@ struct VerifyCommand: Command {
   private func verifyStore(_ context: CommandContext) throws -> ExitCode {
     let found = try context.verified()
     for stream in found.streams {
-      if context.isJSON {
-        try context.jsonLine { Self.write(stream, to: &$0) }
-      } else {
-        try context.output.line(Self.line(stream, context.style))
-      }
+      try context.show(Self.json(stream), [Self.line(stream, context.style)])
     }
     for snapshot in found.snapshots {
-      if context.isJSON {
-        try context.jsonLine { Self.write(snapshot, to: &$0) }
-      } else {
-        try context.output.line(Self.line(snapshot, context.style))
-      }
+      try context.show(Self.json(snapshot), [Self.line(snapshot, context.style)])
     }
     if found.streams.isEmpty, !context.isJSON {
       try context.output.line("the store is empty: nothing to verify")
     }
-    try context.tellIfOpenToOthers()
+    try context.warnIfOpenToOthers()
     return try context.report(found)
   }
 
-  private static func write(_ snapshot: SnapshotVerification, to json: inout JSONWriter) {
-    json.member("snapshot", snapshot.name)
-    json.member("events", snapshot.events)
-    json.member("isSound", snapshot.problem == nil)
-    if !snapshot.isOfUse { json.member("isOfUse", false) }
-    if let problem = snapshot.problem { json.member("reason", problem) }
+  private static func json(_ snapshot: SnapshotVerification) -> JSONObject {
+    var json: JSONObject = [
+      "snapshot": snapshot.name, "events": snapshot.events, "isSound": snapshot.problem == nil,
+    ]
+    if !snapshot.isOfUse { json["isOfUse"] = false }
+    json["reason"] = snapshot.problem
+    return json
   }
 
   private static func line(_ snapshot: SnapshotVerification, _ style: Style) -> String {
@@ -125,26 +104,23 @@ struct VerifyCommand: Command {
     return "\(mark)  snapshot of \(Quantity.count(snapshot.events, "event"))\(problem)\n  \(snapshot.name)"
   }
 
-  private static func write(_ stream: StreamVerification, to json: inout JSONWriter) {
-    json.member("replica", stream.replica.description)
-    json.member("name", stream.name)
-    json.member("commits", stream.commits)
-    json.member("events", stream.events)
-    if stream.missingContents > 0 { json.member("missingContents", stream.missingContents) }
-    json.member("segments", stream.segments)
-    json.member("bytes", stream.bytes)
-    json.member("root", stream.root.description)
-    json.member("isSound", stream.isSound)
-    json.member("signedCommits", stream.checkpoint?.checkpoint.size ?? 0)
+  private static func json(_ stream: StreamVerification) -> JSONObject {
+    var json: JSONObject = [
+      "replica": stream.replica, "name": stream.name, "commits": stream.commits, "events": stream.events,
+    ]
+    if stream.missingContents > 0 { json["missingContents"] = stream.missingContents }
+    json += [
+      "segments": stream.segments, "bytes": stream.bytes, "root": stream.root, "isSound": stream.isSound,
+      "signedCommits": stream.checkpoint?.checkpoint.size ?? 0,
+    ]
     if let checkpoint = stream.checkpoint {
-      json.member("fingerprint", checkpoint.key.fingerprint.description)
-      json.member("isTrusted", stream.isTrusted)
+      json += ["fingerprint": checkpoint.key.fingerprint, "isTrusted": stream.isTrusted]
     }
     if let finding = stream.finding {
-      if finding.verdict != .torn { json.member("partial", true) }
-      json.name("finding")
-      json.finding(finding)
+      if finding.isDamage { json["partial"] = true }
+      json["finding"] = finding.json
     }
+    return json
   }
 
   /// How much of a stream its device has signed.
@@ -160,7 +136,7 @@ struct VerifyCommand: Command {
   private static func line(_ stream: StreamVerification, _ style: Style) -> String {
     let mark = stream.isSound ? style(.good, "sound  ") : style(.failure, "damaged")
     let name = DisplayText.visible(stream.name)
-    return "\(mark)  \(stream.replica.description.prefix(EventLine.prefixDigits))  "
+    return "\(mark)  \(stream.replica.short)  "
       + "\(name.isEmpty ? "" : name + "  ")\(Quantity.count(stream.commits, "commit")), \(Quantity.count(stream.events, "event")), "
       + "\(Quantity.size(bytes: stream.bytes))\n  root \(style(.faint, stream.root.description))\n"
       + "  \(signed(stream))"
@@ -199,6 +175,5 @@ extension CommandContext {
 }
 
 extension StreamVerification {
-  /// An unfinished batch at the tail was never acknowledged: it is not damage.
-  var isSound: Bool { finding.map { $0.verdict == .torn } ?? true }
+  var isSound: Bool { finding.map { !$0.isDamage } ?? true }
 }

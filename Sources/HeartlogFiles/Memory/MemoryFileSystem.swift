@@ -1,20 +1,22 @@
+import HeartlogFormat
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A file system in memory that behaves like the operating system's: inodes, open files that outlive their
-/// names, and one lock per file, held by one open. It records the operations (`trace`), can inject failures,
-/// and keeps a journal, from which the contents follow that a disk might have after a crash.
+/// names, and one lock per file, held by one open.
 ///
 /// Paths are relative to its own root, with or without a leading slash. Safe to use from several threads.
 package final class MemoryFileSystem: FileSystem {
   package let state: Locked<MemoryState>
 
-  /// Creates a file system that is empty except for the directories above `root`.
-  ///
-  /// - Parameters:
-  ///   - root: The directory to which the paths in the trace are relative. The directory itself is not created;
-  ///     the trace prints it as ".".
-  ///   - recording: Whether to keep the trace and the journal, which grow with every operation.
-  package convenience init(root: String = "/", recording: Bool = true) {
-    self.init(MemoryState(root: root, recording: recording))
-  }
+  /// Creates a file system that is empty except for the directories above `root`, which is not created.
+  package convenience init(root: String = "/") { self.init(MemoryState(root: root)) }
 
   package init(_ initial: MemoryState) {
     state = Locked(initial)
@@ -22,48 +24,46 @@ package final class MemoryFileSystem: FileSystem {
 
   // MARK: - FileSystem
 
-  package func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
-    let inode = try state.withLock { (state) throws(FileError) in try state.open(path, mode) }
+  package func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
+    let inode = try state.withLock { (state) throws(HeartlogError) in try state.open(path, mode) }
     return MemoryOpenFile(self, inode, path: path, isWritable: mode != .read)
   }
 
-  package func rename(_ path: String, to newPath: String) throws(FileError) {
-    try state.withLock { (state) throws(FileError) in try state.rename(path, to: newPath) }
+  package func rename(_ path: String, to newPath: String) throws(HeartlogError) {
+    try state.withLock { (state) throws(HeartlogError) in try state.rename(path, to: newPath) }
   }
 
-  package func remove(_ path: String) throws(FileError) {
-    try state.withLock { (state) throws(FileError) in try state.remove(path) }
+  package func remove(_ path: String) throws(HeartlogError) {
+    try state.withLock { (state) throws(HeartlogError) in try state.remove(path) }
   }
 
-  package func createDirectory(_ path: String) throws(FileError) {
-    try state.withLock { (state) throws(FileError) in try state.createDirectory(path) }
+  package func createDirectory(_ path: String) throws(HeartlogError) {
+    try state.withLock { (state) throws(HeartlogError) in try state.createDirectory(path) }
   }
 
-  package func synchronizeDirectory(_ path: String) throws(FileError) {
-    try state.withLock { (state) throws(FileError) in try state.synchronizeDirectory(path) }
+  package func synchronizeDirectory(_ path: String) throws(HeartlogError) {
+    try state.withLock { (state) throws(HeartlogError) in try state.synchronizeDirectory(path) }
   }
 
-  package func entries(of directory: String) throws(FileError) -> [String] {
-    try state.withLock { (state) throws(FileError) in try state.entries(of: directory) }
+  package func entries(of directory: String) throws(HeartlogError) -> [String] {
+    try state.withLock { (state) throws(HeartlogError) in try state.entries(of: directory) }
   }
 
-  package func info(_ path: String) throws(FileError) -> FileInfo? {
-    try state.withLock { (state) throws(FileError) in try state.info(path) }
+  package func info(_ path: String) throws(HeartlogError) -> FileInfo? {
+    try state.withLock { (state) throws(HeartlogError) in try state.info(path) }
   }
 
-  package func openLock(_ path: String) throws(FileError) -> any LockFile {
-    let opened = try state.withLock { (state) throws(FileError) in try state.openLock(path) }
+  package func openLock(_ path: String) throws(HeartlogError) -> any LockFile {
+    let opened = try state.withLock { (state) throws(HeartlogError) in try state.openLock(path) }
     return MemoryLockFile(self, opened, path: path)
   }
 
-  package func isOnNetwork(_ path: String) throws(FileError) -> Bool {
-    try state.withLock { (state) throws(FileError) in
+  package func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool {
+    try state.withLock { (state) throws(HeartlogError) in
       _ = try state.existing(SystemCall("inspect", path))
       return state.onNetwork
     }
   }
-
-  // MARK: - Settings for tests
 
   package var machineID: [UInt8] {
     get { state.withLock { $0.machineID } }
@@ -75,87 +75,167 @@ package final class MemoryFileSystem: FileSystem {
     set { state.withLock { $0.processID = newValue } }
   }
 
-  /// The result of `isOnNetwork` for every path.
-  package var onNetwork: Bool {
-    get { state.withLock { $0.onNetwork } }
-    set { state.withLock { $0.onNetwork = newValue } }
-  }
-
-  /// Whether operations are added to `trace`.
-  package var keepsTrace: Bool {
-    get { state.withLock { $0.keepsTrace } }
-    set { state.withLock { $0.keepsTrace = newValue } }
-  }
-
-  /// Whether every change fails with `EROFS`.
-  package var isReadOnly: Bool {
-    get { state.withLock { $0.isReadOnly } }
-    set { state.withLock { $0.isReadOnly = newValue } }
-  }
-
-  /// Lets all files together grow by this many bytes from now on; nil for any number.
-  package func setFreeBytes(_ count: Int?) {
-    state.withLock { state in state.capacity = count.map { $0 + state.fileBytes } }
-  }
-
   package func freeBytes(at path: String) -> UInt64? {
     state.withLock { $0.freeBytes.map { UInt64(max(0, $0)) } }
   }
+}
 
-  /// Makes operations of one kind fail: those whose path (as printed in the trace; for a rename, either path)
-  /// ends in `suffix`, `times` of them after the next `skip`. A failed operation has no effect, except for the
-  /// first `partialBytes` of a write. If several faults match, the first one added counts.
-  package func failNext(
-    _ kind: FaultKind, onPathSuffix suffix: String? = nil, after skip: Int = 0, code: Int32,
-    partialBytes: Int? = nil, times: Int = 1
-  ) {
-    precondition(skip >= 0 && times > 0 && (partialBytes ?? 0) >= 0)
-    state.withLock {
-      $0.faults.append(
-        Fault(
-          kind: kind, pathSuffix: suffix, skip: skip, times: times, code: code, partialBytes: partialBytes))
+final class MemoryOpenFile: OpenFile {
+  private let fileSystem: MemoryFileSystem
+  private let number: UInt64
+  private let path: String
+  private let isWritable: Bool
+
+  init(_ fileSystem: MemoryFileSystem, _ number: UInt64, path: String, isWritable: Bool) {
+    self.fileSystem = fileSystem
+    self.number = number
+    self.path = path
+    self.isWritable = isWritable
+  }
+
+  deinit {
+    fileSystem.state.withLock { $0.close(number) }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
+    let call = SystemCall("read", path)
+    return try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.read(number, into: buffer, at: offset, call)
     }
   }
 
-  /// The number of watches on lock files.
-  package var watchCount: Int { state.withLock { $0.watches.values.reduce(0) { $0 + $1.count } } }
-
-  package func clearFaults() {
-    state.withLock { $0.faults = [] }
-  }
-
-  // MARK: - Inspection by tests
-
-  package var trace: [TraceOperation] { state.withLock { $0.trace } }
-
-  package func clearTrace() {
-    state.withLock { $0.trace = [] }
-  }
-
-  /// Returns the contents of a file as programs see them.
-  package func contents(of path: String) throws(FileError) -> [UInt8] {
-    try state.withLock { (state) throws(FileError) in
-      let call = SystemCall("read", path)
-      return state.volume.files[try state.existingFile(call)] ?? []
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
+    let call = SystemCall("write", path)
+    if !isWritable { throw call.error(EBADF) }
+    if bytes.isEmpty { return }
+    try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.write(number, bytes, at: offset, call)
     }
   }
 
-  /// Replaces the contents of an existing file without recording or faults. The new contents are on disk at
-  /// once.
-  package func replaceContents(of path: String, with bytes: [UInt8]) throws(FileError) {
-    try state.withLock { (state) throws(FileError) in
-      let inode = try state.existingFile(SystemCall("write", path))
-      state.note(.replace(inode, bytes: bytes))
-      state.volume.files[inode] = bytes
+  func synchronizeData() throws(HeartlogError) {
+    let call = SystemCall("synchronize", path)
+    try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.synchronize(number, dataOnly: true, call)
     }
   }
 
-  /// Returns what a new program finds after this one was killed: the same files, nothing open or locked, no
-  /// faults, an empty trace. Unsynced changes can still be lost in `crashStates`.
-  package func deepCopy() -> MemoryFileSystem {
-    var copy = state.withLock { $0 }
-    copy.closeEverything()
-    copy.volume.prune()
-    return MemoryFileSystem(copy)
+  func synchronize() throws(HeartlogError) {
+    let call = SystemCall("synchronize", path)
+    try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.synchronize(number, dataOnly: false, call)
+    }
+  }
+
+  func truncate(to size: UInt64) throws(HeartlogError) {
+    let call = SystemCall("truncate", path)
+    // The error of `ftruncate` for a read-only descriptor.
+    if !isWritable { throw call.error(EINVAL) }
+    try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.truncate(number, to: size, call)
+    }
+  }
+
+  func size() throws(HeartlogError) -> UInt64 {
+    fileSystem.state.withLock { UInt64($0.volume.files[number]?.count ?? 0) }
+  }
+
+  func inode() throws(HeartlogError) -> UInt64 { number }
+}
+
+final class MemoryLockFile: LockFile {
+  struct Opened: Sendable {
+    /// Nil if there is no file.
+    var inode: UInt64?
+    /// The number of this open. Locks belong to opens.
+    var number: UInt64
+    /// The `errno` that prevents writing.
+    var refusal: Int32?
+  }
+
+  private let fileSystem: MemoryFileSystem
+  private let opened: Opened
+  private let path: String
+
+  init(_ fileSystem: MemoryFileSystem, _ opened: Opened, path: String) {
+    self.fileSystem = fileSystem
+    self.opened = opened
+    self.path = path
+  }
+
+  deinit {
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock {
+      $0.unlock(inode, opened.number)
+      $0.close(inode)
+    }
+  }
+
+  func tryLock() throws(HeartlogError) -> Bool {
+    let call = SystemCall("lock", path)
+    if let refusal = opened.refusal { throw call.error(refusal) }
+    guard let inode = opened.inode else { return false }
+    return try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.tryLock(inode, opened.number, call)
+    }
+  }
+
+  func unlock() {
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock { $0.unlock(inode, opened.number) }
+  }
+
+  var isWritable: Bool { opened.refusal == nil && opened.inode != nil }
+
+  func increment(_ word: Int) {
+    precondition(word >= 0 && word < lockPageWords && opened.refusal == nil)
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock { $0.storeWord($0.loadWord(word, inode) &+ 1, word, inode) }
+  }
+
+  func announce() {
+    guard let inode = opened.inode else { return }
+    let watches = fileSystem.state.withLock { $0.watches[inode] ?? [:] }
+    for changed in watches.values { changed() }
+  }
+
+  func watch(_ changed: @escaping @Sendable () -> Void) throws(HeartlogError) -> any LockFileWatch {
+    let call = SystemCall("watch", path)
+    guard let inode = opened.inode else { throw call.error(ENOENT) }
+    let watch = Watch(fileSystem, inode)
+    try fileSystem.state.withLock { (state) throws(HeartlogError) in
+      try state.announce(.watch(inode), call)
+      state.watches[inode, default: [:]][ObjectIdentifier(watch)] = changed
+    }
+    return watch
+  }
+
+  private final class Watch: LockFileWatch {
+    let fileSystem: MemoryFileSystem
+    let inode: UInt64
+
+    init(_ fileSystem: MemoryFileSystem, _ inode: UInt64) {
+      self.fileSystem = fileSystem
+      self.inode = inode
+    }
+
+    deinit {
+      fileSystem.state.withLock {
+        $0.watches[inode]?[ObjectIdentifier(self)] = nil
+        if $0.watches[inode]?.isEmpty == true { $0.watches[inode] = nil }
+      }
+    }
+  }
+
+  func load(_ word: Int) -> UInt64 {
+    precondition(word >= 0 && word < lockPageWords)
+    guard let inode = opened.inode else { return 0 }
+    return fileSystem.state.withLock { $0.loadWord(word, inode) }
+  }
+
+  func store(_ value: UInt64, _ word: Int) {
+    precondition(word >= 0 && word < lockPageWords && opened.refusal == nil)
+    guard let inode = opened.inode else { return }
+    fileSystem.state.withLock { $0.storeWord(value, word, inode) }
   }
 }

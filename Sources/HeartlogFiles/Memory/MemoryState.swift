@@ -1,3 +1,5 @@
+import HeartlogFormat
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -9,57 +11,43 @@
 /// The state of a memory file system, guarded by its mutex.
 package struct MemoryState: Sendable {
   package var volume = Volume()
-  /// Nil if nothing is recorded.
-  package var journal: Journal?
-  var trace: [TraceOperation] = []
-  /// Whether operations are added to `trace`, if there is a journal.
-  var keepsTrace = true
-  var faults: [Fault] = []
+  /// Nil if nobody watches.
+  package var watcher: (any MemoryWatcher)?
 
   var machineID: [UInt8] = [UInt8]("memory".utf8)
   var processID: Int32 = 1
-  var onNetwork = false
-  var isReadOnly = false
+  /// The result of `isOnNetwork` for every path.
+  package var onNetwork = false
+  /// Whether every change fails with `EROFS`.
+  package var isReadOnly = false
   /// The bytes that all files together may have; nil for any number.
-  var capacity: Int?
+  package var capacity: Int?
 
   /// The number of opens of each file, so that a file without a name is freed with its last open.
-  var openCounts: [UInt64: Int] = [:]
+  package var openCounts: [UInt64: Int] = [:]
   /// The open that holds each file's lock.
-  var lockHolders: [UInt64: UInt64] = [:]
+  package var lockHolders: [UInt64: UInt64] = [:]
   var nextLockOpen: UInt64 = 1
   /// What watches of each file call.
-  var watches: [UInt64: [ObjectIdentifier: @Sendable () -> Void]] = [:]
-  private let root: [Volume.Name]
+  package var watches: [UInt64: [ObjectIdentifier: @Sendable () -> Void]] = [:]
 
   /// Prevents a wrong offset from using up the machine's memory.
   static let fileBytesMax: UInt64 = 1 << 32
   /// The limit of common file systems.
   private static let nameBytesMax = 255
 
-  init(root: String, recording: Bool) {
-    let names = Self.names(root)
-    self.root = names
+  init(root: String) {
     var directory = Volume.root
-    for name in names.dropLast() {
+    for name in Self.names(root).dropLast() {
       let inode = volume.takeInode()
       volume.linkDirectory(inode, at: Volume.Location(directory: directory, name: name))
       directory = inode
     }
-    if recording { journal = Journal(base: volume) }
-  }
-
-  package mutating func closeEverything() {
-    openCounts = [:]
-    lockHolders = [:]
-    watches = [:]
-    faults = []
-    trace = []
   }
 
   // MARK: - Paths
 
-  private static func names(_ path: String) -> [Volume.Name] {
+  package static func names(_ path: String) -> [Volume.Name] {
     var path = path
     // Much of what a simulation does, and of what tests do in a debug build.
     return path.withUTF8 { path in
@@ -81,7 +69,7 @@ package struct MemoryState: Sendable {
     }
   }
 
-  func checkedNames(_ call: SystemCall) throws(FileError) -> [Volume.Name] {
+  func checkedNames(_ call: SystemCall) throws(HeartlogError) -> [Volume.Name] {
     if call.path.isEmpty { throw call.error(ENOENT) }
     var path = call.path
     let hasZero = path.withUTF8 { path in path.baseAddress.map { memchr($0, 0, path.count) != nil } ?? false }
@@ -91,7 +79,7 @@ package struct MemoryState: Sendable {
     return names
   }
 
-  private func walk(_ names: some Sequence<Volume.Name>, _ call: SystemCall) throws(FileError) -> UInt64 {
+  private func walk(_ names: some Sequence<Volume.Name>, _ call: SystemCall) throws(HeartlogError) -> UInt64 {
     var inode = Volume.root
     for name in names {
       guard let directory = volume.directories[inode] else { throw call.error(ENOTDIR) }
@@ -101,24 +89,24 @@ package struct MemoryState: Sendable {
     return inode
   }
 
-  func existing(_ call: SystemCall) throws(FileError) -> UInt64 {
+  func existing(_ call: SystemCall) throws(HeartlogError) -> UInt64 {
     try walk(try checkedNames(call), call)
   }
 
-  func existingFile(_ call: SystemCall) throws(FileError) -> UInt64 {
+  package func existingFile(_ call: SystemCall) throws(HeartlogError) -> UInt64 {
     let inode = try existing(call)
     if volume.directories[inode] != nil { throw call.error(EISDIR) }
     return inode
   }
 
-  func existingDirectory(_ call: SystemCall) throws(FileError) -> UInt64 {
+  func existingDirectory(_ call: SystemCall) throws(HeartlogError) -> UInt64 {
     let inode = try existing(call)
     if volume.directories[inode] == nil { throw call.error(ENOTDIR) }
     return inode
   }
 
   /// Returns the directory and the name of a path, whose last component need not exist; nil for the root.
-  func location(_ call: SystemCall) throws(FileError) -> Volume.Location? {
+  func location(_ call: SystemCall) throws(HeartlogError) -> Volume.Location? {
     let names = try checkedNames(call)
     guard let name = names.last else { return nil }
     let directory = try walk(names.dropLast(), call)
@@ -126,60 +114,291 @@ package struct MemoryState: Sendable {
     return Volume.Location(directory: directory, name: name)
   }
 
-  func shown(_ names: [Volume.Name]) -> String {
-    let isInside = names.starts(with: root)
-    let rest = isInside ? names.dropFirst(root.count) : names[...]
-    if isInside && rest.isEmpty { return "." }
-    let joined = rest.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "/")
-    return isInside ? joined : "/" + joined
+  mutating func announce(_ operation: MemoryOperation, _ call: SystemCall) throws(HeartlogError) {
+    try watcher?.willPerform(operation, on: &volume, call)
   }
 
-  func shown(_ location: Volume.Location) -> String {
-    shown(volume.names(of: location.directory) + [location.name])
-  }
-
-  func shown(_ inode: UInt64) -> String {
-    shown(volume.names(of: inode)) + (volume.isLinked(inode) ? "" : " (removed)")
-  }
-
-  // MARK: - Records
-
-  private var isTracing: Bool { journal != nil && keepsTrace }
-
-  /// Whether anybody looks at the path of an operation: finding it takes longer than most operations.
-  var needsPaths: Bool { isTracing || !faults.isEmpty }
-
-  /// The operation for `record`; nil if no trace is kept.
-  func traced(_ operation: @autoclosure () -> TraceOperation) -> TraceOperation? {
-    isTracing ? operation() : nil
-  }
-
-  mutating func record(_ operation: TraceOperation?) {
-    if let operation { trace.append(operation) }
-  }
-
-  mutating func note(_ change: @autoclosure () -> Journal.Change) {
-    if journal == nil { return }
-    let pages = lockPages
-    let entry = Journal.Entry(change: change(), lockPages: pages)
-    journal?.entries.append(entry)
-  }
-
-  package var lockPages: [UInt64: [UInt8]] {
-    var pages: [UInt64: [UInt8]] = [:]
-    for inode in volume.lockFiles { pages[inode] = volume.files[inode] }
-    return pages
-  }
-
-  mutating func strike(
-    _ kind: FaultKind, _ paths: [String], _ call: SystemCall, _ operation: TraceOperation? = nil
-  ) throws(FileError) {
-    guard let fault = faults.strike(kind, paths) else { return }
-    if let operation { record(.failed(operation)) }
-    throw call.error(fault.code)
-  }
-
-  func refuseReadOnly(_ call: SystemCall) throws(FileError) {
+  func refuseReadOnly(_ call: SystemCall) throws(HeartlogError) {
     if isReadOnly { throw call.error(EROFS) }
+  }
+}
+
+extension MemoryState {
+  mutating func read(
+    _ inode: UInt64, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, _ call: SystemCall
+  ) throws(HeartlogError) -> Int {
+    if Int64(exactly: offset) == nil { throw call.error(EFBIG) }
+    try announce(.read(inode), call)
+    let bytes = volume.files[inode] ?? []
+    guard let start = Int(exactly: offset), start < bytes.count else { return 0 }
+    let count = min(buffer.count, bytes.count - start)
+    bytes.withUnsafeBytes { source in
+      UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: source[start..<start + count]))
+    }
+    return count
+  }
+
+  mutating func write(
+    _ inode: UInt64, _ bytes: UnsafeRawBufferPointer, at offset: UInt64, _ call: SystemCall
+  ) throws(HeartlogError) {
+    try refuseReadOnly(call)
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+    guard !overflow, end <= Self.fileBytesMax, let start = Int(exactly: offset) else {
+      throw call.error(EFBIG)
+    }
+    let fitting = UnsafeRawBufferPointer(
+      rebasing: bytes.prefix(
+        freeBytes.map { max(0, (volume.files[inode]?.count ?? 0) + $0 - start) } ?? bytes.count))
+    if !fitting.isEmpty {
+      try announce(.write(inode, offset: start, bytes: fitting), call)
+      volume.write(fitting, to: inode, at: start)
+    }
+    if fitting.count < bytes.count { throw call.error(ENOSPC) }
+  }
+
+  /// The bytes that all files have together.
+  package var fileBytes: Int { volume.files.present.reduce(0) { $0 + $1.count } }
+
+  var freeBytes: Int? {
+    capacity.map { $0 - fileBytes }
+  }
+
+  mutating func synchronize(_ inode: UInt64, dataOnly: Bool, _ call: SystemCall) throws(HeartlogError) {
+    try announce(.synchronize(inode, dataOnly: dataOnly), call)
+  }
+
+  mutating func truncate(_ inode: UInt64, to size: UInt64, _ call: SystemCall) throws(HeartlogError) {
+    try refuseReadOnly(call)
+    guard size <= Self.fileBytesMax, let count = Int(exactly: size) else { throw call.error(EFBIG) }
+    try announce(.truncate(inode, size: count), call)
+    volume.truncate(inode, to: count)
+  }
+}
+
+extension MemoryState {
+  mutating func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> UInt64 {
+    let inode: UInt64
+    if mode == .createNew {
+      inode = try createFile(SystemCall("create", path))
+    } else {
+      let call = SystemCall("open", path)
+      inode = try existingFile(call)
+      if mode == .readWrite { try refuseReadOnly(call) }
+      try announce(.open(inode), call)
+    }
+    openCounts[inode, default: 0] += 1
+    return inode
+  }
+
+  mutating func createFile(_ call: SystemCall) throws(HeartlogError) -> UInt64 {
+    guard let location = try location(call), volume.inode(at: location) == nil else {
+      throw call.error(EEXIST)
+    }
+    try refuseReadOnly(call)
+    try announce(.createFile(location), call)
+    let inode = volume.takeInode()
+    volume.linkFile(inode, at: location)
+    return inode
+  }
+
+  mutating func close(_ inode: UInt64) {
+    let count = openCounts[inode, default: 1] - 1
+    openCounts[inode] = count == 0 ? nil : count
+    forgetIfGone(inode)
+  }
+
+  private mutating func forgetIfGone(_ inode: UInt64) {
+    if openCounts[inode] == nil && !volume.isLinked(inode) { volume.forgetFile(inode) }
+  }
+
+  mutating func rename(_ path: String, to newPath: String) throws(HeartlogError) {
+    let call = SystemCall("rename", path)
+    guard let source = try location(call), let target = try location(SystemCall("rename", newPath)) else {
+      throw call.error(EBUSY)
+    }
+    guard let inode = volume.inode(at: source) else { throw call.error(ENOENT) }
+    let replaced = volume.inode(at: target)
+    let isDirectory = volume.directories[inode] != nil
+    if let replaced, replaced != inode {
+      let children = volume.directories[replaced]
+      if isDirectory && children == nil { throw call.error(ENOTDIR) }
+      if !isDirectory && children != nil { throw call.error(EISDIR) }
+      if let children, !children.isEmpty { throw call.error(ENOTEMPTY) }
+    }
+    if isDirectory, inode != replaced, isInside(target.directory, inode) { throw call.error(EINVAL) }
+    try refuseReadOnly(call)
+    try announce(.rename(source, to: target), call)
+    volume.move(source, to: target)
+    if let replaced { forgetIfGone(replaced) }
+  }
+
+  private func isInside(_ inode: UInt64, _ directory: UInt64) -> Bool {
+    var current = inode
+    while current != directory {
+      guard let location = volume.locations[current] else { return false }
+      current = location.directory
+    }
+    return true
+  }
+
+  mutating func remove(_ path: String) throws(HeartlogError) {
+    let call = SystemCall("remove", path)
+    let inode = try existingFile(call)
+    guard let location = try location(call) else { throw call.error(EISDIR) }
+    try refuseReadOnly(call)
+    try announce(.remove(location), call)
+    volume.unlink(location)
+    forgetIfGone(inode)
+  }
+
+  mutating func createDirectory(_ path: String) throws(HeartlogError) {
+    let call = SystemCall("create", path)
+    guard let location = try location(call), volume.inode(at: location) == nil else {
+      throw call.error(EEXIST)
+    }
+    try refuseReadOnly(call)
+    try announce(.createDirectory(location), call)
+    volume.linkDirectory(volume.takeInode(), at: location)
+  }
+
+  mutating func synchronizeDirectory(_ path: String) throws(HeartlogError) {
+    let call = SystemCall("synchronize", path)
+    let inode = try existingDirectory(call)
+    try announce(.synchronizeDirectory(inode), call)
+  }
+
+  mutating func entries(of directory: String) throws(HeartlogError) -> [String] {
+    let call = SystemCall("list", directory)
+    let inode = try existingDirectory(call)
+    try announce(.entries(inode), call)
+    let names = (volume.directories[inode] ?? [:]).keys.sorted()
+    return names.map { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  func info(_ path: String) throws(HeartlogError) -> FileInfo? {
+    do throws(HeartlogError) {
+      let inode = try existing(SystemCall("inspect", path))
+      return FileInfo(
+        kind: volume.directories[inode] != nil ? .directory : .file,
+        size: UInt64(volume.files[inode]?.count ?? 0), inode: inode,
+        // One second apart in order of creation: distinct, and the same in every run.
+        birthTimeNanoseconds: Int64(clamping: inode) * 1_000_000_000)
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+}
+
+extension MemoryState {
+  mutating func openLock(_ path: String) throws(HeartlogError) -> MemoryLockFile.Opened {
+    let call = SystemCall("open", path)
+    guard let location = try location(call) else { throw call.error(EISDIR) }
+    let present = volume.inode(at: location)
+    if let present, volume.directories[present] != nil { throw call.error(EISDIR) }
+    try announce(.openLock(location), call)
+    defer { nextLockOpen += 1 }
+    if isReadOnly {
+      if let present { openCounts[present, default: 0] += 1 }
+      return MemoryLockFile.Opened(inode: present, number: nextLockOpen, refusal: EROFS)
+    }
+    let inode = if let present { present } else { try createFile(call) }
+    volume.lockFiles.insert(inode)
+    let size = volume.files[inode]?.count ?? 0
+    if size < lockPageBytes {
+      var failure: HeartlogError?
+      [UInt8](repeating: 0, count: lockPageBytes - size).withUnsafeBytes { zeros in
+        do throws(HeartlogError) {
+          try write(inode, zeros, at: UInt64(size), call)
+        } catch {
+          failure = error
+        }
+      }
+      if let failure { throw failure }
+    }
+    openCounts[inode, default: 0] += 1
+    return MemoryLockFile.Opened(inode: inode, number: nextLockOpen, refusal: nil)
+  }
+
+  mutating func tryLock(_ inode: UInt64, _ number: UInt64, _ call: SystemCall) throws(HeartlogError) -> Bool {
+    try announce(.lock(inode), call)
+    if let holder = lockHolders[inode] { return holder == number }
+    guard try existing(call) == inode else { throw call.error(ESTALE) }
+    lockHolders[inode] = number
+    watcher?.didLock(inode, isHeld: true, on: volume)
+    return true
+  }
+
+  mutating func unlock(_ inode: UInt64, _ number: UInt64) {
+    guard lockHolders[inode] == number else { return }
+    lockHolders[inode] = nil
+    watcher?.didLock(inode, isHeld: false, on: volume)
+  }
+
+  func loadWord(_ word: Int, _ inode: UInt64) -> UInt64 {
+    guard let page = volume.files[inode], page.count >= (word + 1) * 8 else { return 0 }
+    return page.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self) }
+  }
+
+  mutating func storeWord(_ value: UInt64, _ word: Int, _ inode: UInt64) {
+    withUnsafeBytes(of: value) { volume.write($0, to: inode, at: word * 8) }
+  }
+}
+
+/// What is about to be done to a memory file system.
+package enum MemoryOperation {
+  /// Opening a file that exists.
+  case open(UInt64)
+  case createFile(Volume.Location)
+  case createDirectory(Volume.Location)
+  case read(UInt64)
+  case write(UInt64, offset: Int, bytes: UnsafeRawBufferPointer)
+  case truncate(UInt64, size: Int)
+  case synchronize(UInt64, dataOnly: Bool)
+  case synchronizeDirectory(UInt64)
+  case rename(Volume.Location, to: Volume.Location)
+  case remove(Volume.Location)
+  case entries(UInt64)
+  case openLock(Volume.Location)
+  /// Trying to take a lock.
+  case lock(UInt64)
+  case watch(UInt64)
+}
+
+/// Learns of each operation on a memory file system. Tests record them, and let some fail.
+package protocol MemoryWatcher: Sendable {
+  /// - Throws: What the operation fails with. What is done of it all the same was done to `volume` before.
+  mutating func willPerform(
+    _ operation: MemoryOperation, on volume: inout Volume, _ call: SystemCall
+  ) throws(HeartlogError)
+
+  /// A lock was taken or released.
+  mutating func didLock(_ inode: UInt64, isHeld: Bool, on volume: Volume)
+}
+
+/// Values by inode. Inodes are small numbers that are not used again, so a value is found without hashing: every word that is read from a
+/// lock page is looked up here.
+package struct InodeTable<Value: Sendable>: Sendable {
+  private var values: [Value?] = []
+
+  package subscript(inode: UInt64) -> Value? {
+    get { inode < UInt64(values.count) ? values[Int(inode)] : nil }
+    _modify {
+      makeRoom(for: inode)
+      yield &values[Int(inode)]
+    }
+  }
+
+  /// The values of all inodes that have one.
+  package var present: some Sequence<Value> { values.lazy.compactMap { $0 } }
+
+  private mutating func makeRoom(for inode: UInt64) {
+    while UInt64(values.count) <= inode { values.append(nil) }
+  }
+
+  /// Drops the values of all other inodes.
+  package mutating func keep(_ inodes: Set<UInt64>) {
+    for index in values.indices where !inodes.contains(UInt64(index)) { values[index] = nil }
   }
 }

@@ -27,9 +27,9 @@ package struct Volume: Sendable {
   package static let root: UInt64 = 1
 
   package var files = InodeTable<[UInt8]>()
-  package private(set) var directories = InodeTable<[Name: UInt64]>()
+  package var directories = InodeTable<[Name: UInt64]>()
   /// The present or last location of each inode. There are no hard links.
-  package private(set) var locations = InodeTable<Location>()
+  package var locations = InodeTable<Location>()
   /// The files that were opened as lock files.
   package var lockFiles: Set<UInt64> = []
   package var nextInode: UInt64 = 2
@@ -89,27 +89,6 @@ package struct Volume: Sendable {
       current = location.directory
     }
     return names.reversed()
-  }
-
-  /// Returns all inodes that have a path from the root.
-  package func reachable() -> Set<UInt64> {
-    var found: Set<UInt64> = [Self.root]
-    var waiting = [Self.root]
-    while let inode = waiting.popLast() {
-      for child in (directories[inode] ?? [:]).values where found.insert(child).inserted {
-        waiting.append(child)
-      }
-    }
-    return found
-  }
-
-  /// Drops all inodes that have no path from the root.
-  package mutating func prune() {
-    let kept = reachable()
-    files.keep(kept)
-    directories.keep(kept)
-    locations.keep(kept)
-    lockFiles.formIntersection(kept)
   }
 
   package mutating func forgetFile(_ inode: UInt64) {

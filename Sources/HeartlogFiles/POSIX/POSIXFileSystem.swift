@@ -1,4 +1,5 @@
 import CHeartlogPlatform
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin
@@ -29,7 +30,7 @@ package struct POSIXFileSystem: FileSystem {
     self.namesMax = namesMax
   }
 
-  package func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+  package func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
     let call = SystemCall(mode == .createNew ? "create" : "open", path)
     let flags =
       switch mode {
@@ -45,11 +46,11 @@ package struct POSIXFileSystem: FileSystem {
     case S_IFREG: return file
     // The system also opens directories for reading, and only the first read fails.
     case S_IFDIR: throw call.error(EISDIR)
-    default: throw call.error(FileError.notAFile)
+    default: throw call.error(HeartlogError.notAFile)
     }
   }
 
-  package func rename(_ path: String, to newPath: String) throws(FileError) {
+  package func rename(_ path: String, to newPath: String) throws(HeartlogError) {
     let call = SystemCall("rename", path)
     if newPath.utf8.contains(0) { throw call.error(EINVAL) }
     try call.run { (from: UnsafePointer<CChar>) in
@@ -57,15 +58,15 @@ package struct POSIXFileSystem: FileSystem {
     }
   }
 
-  package func remove(_ path: String) throws(FileError) {
+  package func remove(_ path: String) throws(HeartlogError) {
     try SystemCall("remove", path).run { unlink($0) }
   }
 
-  package func removeDirectory(_ path: String) throws(FileError) {
+  package func removeDirectory(_ path: String) throws(HeartlogError) {
     try SystemCall("remove", path).run { rmdir($0) }
   }
 
-  package func createDirectory(_ path: String) throws(FileError) {
+  package func createDirectory(_ path: String) throws(HeartlogError) {
     let call = SystemCall("create", path)
     try call.run { mkdir($0, readers == .owner ? 0o700 : 0o755) }
     guard readers == .owner, geteuid() == 0 else { return }
@@ -74,12 +75,13 @@ package struct POSIXFileSystem: FileSystem {
     try Self.giveToOwner(ofFolderOf: path, descriptor, call)
   }
 
-  package func createDirectoryForEverybody(_ path: String) throws(FileError) {
+  package func createDirectoryForEverybody(_ path: String) throws(HeartlogError) {
     try SystemCall("create", path).run { mkdir($0, 0o755) }
   }
 
   /// Changes the owner of what root has just created to that of the containing directory.
-  static func giveToOwner(ofFolderOf path: String, _ descriptor: Int32, _ call: SystemCall) throws(FileError)
+  static func giveToOwner(ofFolderOf path: String, _ descriptor: Int32, _ call: SystemCall)
+    throws(HeartlogError)
   {
     guard geteuid() == 0 else { return }
     var folder = stat()
@@ -91,14 +93,14 @@ package struct POSIXFileSystem: FileSystem {
     try call.run { fchown(descriptor, folder.st_uid, folder.st_gid) }
   }
 
-  package func synchronizeDirectory(_ path: String) throws(FileError) {
+  package func synchronizeDirectory(_ path: String) throws(HeartlogError) {
     let call = SystemCall("synchronize", path)
     let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
     defer { close(descriptor) }
     try call.run { heartlog_synchronize(descriptor) }
   }
 
-  package func entries(of directory: String) throws(FileError) -> [String] {
+  package func entries(of directory: String) throws(HeartlogError) -> [String] {
     let call = SystemCall("list", directory)
     let descriptor = try call.run { heartlog_open($0, O_RDONLY | O_DIRECTORY, 0) }
     var opened = fdopendir(descriptor)
@@ -121,7 +123,7 @@ package struct POSIXFileSystem: FileSystem {
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
       let characters = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
       guard let name = String(validatingCString: characters), name != ".", name != ".." else { continue }
-      guard names.count < namesMax else { throw call.error(FileError.tooManyNames) }
+      guard names.count < namesMax else { throw call.error(HeartlogError.tooManyNames) }
       names.append(name)
     }
     let code = errno
@@ -129,9 +131,9 @@ package struct POSIXFileSystem: FileSystem {
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  package func info(_ path: String) throws(FileError) -> FileInfo? {
+  package func info(_ path: String) throws(HeartlogError) -> FileInfo? {
     var found = heartlog_file_info()
-    do throws(FileError) {
+    do throws(HeartlogError) {
       try SystemCall("inspect", path).run { heartlog_file_info($0, &found) }
     } catch {
       if error.isNotFound { return nil }
@@ -143,35 +145,37 @@ package struct POSIXFileSystem: FileSystem {
       owner: found.owner, permissions: UInt16(truncatingIfNeeded: found.permissions))
   }
 
-  package func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
+  package func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(HeartlogError) -> Bool {
     let call = SystemCall("restrict", path)
     let descriptor: Int32
-    do throws(FileError) {
+    do throws(HeartlogError) {
       // Without `O_NONBLOCK`, opening a FIFO would wait for a writer.
       let flags = O_RDONLY | O_NONBLOCK | (followingLink ? 0 : O_NOFOLLOW)
       descriptor = try call.run { heartlog_open($0, flags, 0) }
     } catch {
       // A symbolic link, or a file that not even its owner may read.
-      if error.isNotFound || error.code == ELOOP || error.isReadOnly { return true }
+      if error.isNotFound || error.systemCode == ELOOP || error.code == .readOnly { return true }
       throw error
     }
     defer { close(descriptor) }
     var status = stat()
     try call.run { fstat(descriptor, &status) }
     guard status.st_uid == owner, status.st_mode & 0o077 != 0 else { return true }
-    do throws(FileError) { try call.run { fchmod(descriptor, status.st_mode & 0o700) } } catch {
-      guard error.isReadOnly || error.code == ENOTSUP || error.code == ENOSYS else { throw error }
+    do throws(HeartlogError) { try call.run { fchmod(descriptor, status.st_mode & 0o700) } } catch {
+      guard error.code == .readOnly || error.systemCode == ENOTSUP || error.systemCode == ENOSYS else {
+        throw error
+      }
       return false
     }
     try call.run { fstat(descriptor, &status) }
     return status.st_mode & 0o077 == 0
   }
 
-  package func openLock(_ path: String) throws(FileError) -> any LockFile {
+  package func openLock(_ path: String) throws(HeartlogError) -> any LockFile {
     try POSIXLockFile.open(path)
   }
 
-  package func isOnNetwork(_ path: String) throws(FileError) -> Bool {
+  package func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool {
     try SystemCall("inspect", path).run { heartlog_is_on_network($0) } == 1
   }
 
@@ -195,8 +199,8 @@ package struct POSIXFileSystem: FileSystem {
 
   package var userID: UInt32 { geteuid() }
 
-  package func writeRefusal(at path: String) -> FileError? {
-    do throws(FileError) {
+  package func writeRefusal(at path: String) -> HeartlogError? {
+    do throws(HeartlogError) {
       try SystemCall("write", path).run { faccessat(AT_FDCWD, $0, W_OK, AT_EACCESS) }
       return nil
     } catch {
@@ -206,7 +210,9 @@ package struct POSIXFileSystem: FileSystem {
 
   package func freeBytes(at path: String) -> UInt64? {
     var status = statvfs()
-    do throws(FileError) { try SystemCall("inspect", path).run { statvfs($0, &status) } } catch { return nil }
+    do throws(HeartlogError) { try SystemCall("inspect", path).run { statvfs($0, &status) } } catch {
+      return nil
+    }
     return UInt64(status.f_bavail) * UInt64(status.f_frsize)
   }
 
@@ -257,4 +263,126 @@ package struct POSIXFileSystem: FileSystem {
 /// Calls `rename(2)`, which is hidden by the method of the same name.
 private func systemRename(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 {
   rename(from, to)
+}
+
+final class POSIXOpenFile: OpenFile {
+  private let descriptor: Int32
+  private let path: String
+
+  private let bytesPerCallMax: Int
+
+  /// - Parameter bytesPerCallMax: Less than any system's limit for one call: Linux stops at 2 GiB less a page, Apple refuses more than
+  ///   2 GiB.
+  init(descriptor: Int32, path: String, bytesPerCallMax: Int = 1 << 30) {
+    self.descriptor = descriptor
+    self.path = path
+    self.bytesPerCallMax = bytesPerCallMax
+  }
+
+  deinit { close(descriptor) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
+    let call = SystemCall("read", path)
+    var done = 0
+    while done < buffer.count {
+      let position = try Self.position(offset, plus: done, call)
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...].prefix(bytesPerCallMax))
+      let count = try call.run { pread(descriptor, rest.baseAddress, rest.count, position) }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
+    let call = SystemCall("write", path)
+    var done = 0
+    while done < bytes.count {
+      let position = try Self.position(offset, plus: done, call)
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(bytesPerCallMax))
+      let count = try call.run { pwrite(descriptor, rest.baseAddress, rest.count, position) }
+      // No system returns 0 for a regular file, but it must not cause an endless loop.
+      if count == 0 { throw call.error(EIO) }
+      done += count
+    }
+  }
+
+  func synchronizeData() throws(HeartlogError) {
+    try SystemCall("synchronize", path).run { heartlog_synchronize_data(descriptor) }
+  }
+
+  func synchronize() throws(HeartlogError) {
+    try SystemCall("synchronize", path).run { heartlog_synchronize(descriptor) }
+  }
+
+  func truncate(to size: UInt64) throws(HeartlogError) {
+    let call = SystemCall("truncate", path)
+    let position = try Self.position(size, plus: 0, call)
+    try call.run { ftruncate(descriptor, position) }
+  }
+
+  func size() throws(HeartlogError) -> UInt64 {
+    UInt64(clamping: try status().st_size)
+  }
+
+  func inode() throws(HeartlogError) -> UInt64 {
+    UInt64(try status().st_ino)
+  }
+
+  func map() throws(HeartlogError) -> FileMapping {
+    let call = SystemCall("map", path)
+    guard let size = Int(exactly: try status().st_size) else { throw call.error(EFBIG) }
+    return try FileMapping(descriptor: descriptor, size: size, call)
+  }
+
+  func status() throws(HeartlogError) -> stat {
+    var status = stat()
+    try SystemCall("inspect", path).run { fstat(descriptor, &status) }
+    return status
+  }
+
+  /// Converts to the system's signed 64-bit offsets.
+  private static func position(
+    _ offset: UInt64, plus done: Int, _ call: SystemCall
+  ) throws(HeartlogError) -> off_t {
+    let (sum, overflow) = offset.addingReportingOverflow(UInt64(done))
+    guard !overflow, let position = off_t(exactly: sum) else { throw call.error(EFBIG) }
+    return position
+  }
+}
+
+/// A system call on a path, with what its error message needs.
+package struct SystemCall {
+  let operation: String
+  let path: String
+
+  package init(_ operation: String, _ path: String) {
+    self.operation = operation
+    self.path = path
+  }
+
+  package func error(_ code: Int32) -> HeartlogError {
+    HeartlogError(operation: operation, path: path, code: code)
+  }
+
+  /// Makes the call, repeats it if a signal interrupted it, and throws if it returns -1.
+  @discardableResult
+  func run<Result: SignedInteger>(_ call: () -> Result) throws(HeartlogError) -> Result {
+    while true {
+      let result = call()
+      if result != -1 { return result }
+      let code = errno
+      if code != EINTR { throw error(code) }
+    }
+  }
+
+  /// As `run`, with the path as a C string. A path with a zero byte is rejected, because it would name
+  /// another file in C.
+  @discardableResult
+  func run<Result: SignedInteger>(
+    withPath call: (UnsafePointer<CChar>) -> Result
+  ) throws(HeartlogError) -> Result {
+    if path.withCString(strlen) != path.utf8.count { throw error(EINVAL) }
+    return try run { path.withCString(call) }
+  }
 }

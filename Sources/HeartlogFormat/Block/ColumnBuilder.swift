@@ -56,6 +56,8 @@ struct ColumnBuilder {
 
   /// Adds the commit after the last one. It has already been checked.
   mutating func add(_ commit: Commit) {
+    assert(commit.eventCount > 0, "a commit has an event")
+    assert(lastStamp.map { $0 < commit.stamp } ?? true, "stamps rise along a stream")
     eventCounts.append(Int64(commit.eventCount - 1))
     if let lastStamp {
       let milliseconds = commit.stamp.milliseconds - lastStamp.milliseconds
@@ -94,6 +96,7 @@ struct ColumnBuilder {
   private mutating func addItem(of event: Event) {
     let library = libraries.index(of: event.library)
     if library.isNew { items.append(Texts()) }
+    assert(items.count == libraries.texts.count, "each library has a column of ids")
     let item = itemInterner.index(of: ItemKey(library: library.index, item: UTF8Key(event.item)))
     itemIndices.append(item.isNew ? 0 : Int64(item.index) + 1)
     if item.isNew {
@@ -103,6 +106,9 @@ struct ColumnBuilder {
   }
 
   private mutating func add(_ fields: [Field]) {
+    assert(
+      zip(fields, fields.dropFirst()).allSatisfy { $0.name.bytesPrecede($1.name) },
+      "fields are sorted by the bytes of their names")
     var shape: [UInt64] = []
     shape.reserveCapacity(fields.count)
     for field in fields {
@@ -134,6 +140,13 @@ struct ColumnBuilder {
 
   /// All columns that have a value.
   func columns() -> ColumnSet {
+    assert(
+      eventCounts.count == wallTimes.count && originIndices.count == wallTimes.count
+        && commitParts.count == wallTimes.count, "each commit has a value in each column")
+    assert(
+      stampMilliseconds.count == max(0, wallTimes.count - 1)
+        && stampCounters.count == stampMilliseconds.count, "each stamp but the first is a difference")
+    assert(kinds.count == eventCounts.reduce(eventCounts.count) { $0 + Int($1) }, "each event has a kind")
     var columns = ColumnSet()
     columns.add(.eventCounts, ints: eventCounts)
     columns.add(.stampMilliseconds, ints: stampMilliseconds)
@@ -191,6 +204,8 @@ package struct SparseColumn<Value: Sendable>: Sendable {
 
   /// - Parameter commitIndices: one for each value.
   init(commitIndices: [Int32], values: [Value]) {
+    assert(commitIndices.count == values.count, "each value belongs to a commit")
+    assert(zip(commitIndices, commitIndices.dropFirst()).allSatisfy { $0 < $1 }, "the indices rise")
     self.commitIndices = commitIndices
     self.values = values
   }

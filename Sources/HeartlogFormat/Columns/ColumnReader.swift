@@ -72,6 +72,7 @@ struct ColumnReader: ~Copyable {
   ///
   /// - Parameter count: the maximum number of texts in a column.
   func textByteCountBound(count: Int) throws(MalformedError) -> Int {
+    assert(count <= Limits.blockEventsMax, "the number of texts was checked")
     var needed = 0
     var byteCount = 0
     for column in columns where column.key.holdsTexts {
@@ -236,6 +237,7 @@ struct ColumnReader: ~Copyable {
   /// Returns the bytes of a column, valid until the next call.
   private func read(_ column: Stored) throws(MalformedError) -> ByteReader {
     guard column.isCompressed else { return ByteReader(column.bytes) }
+    assert(column.byteCount <= scratch.count, "the buffer is large enough for any compressed column")
     let output = UnsafeMutableRawBufferPointer(rebasing: scratch[..<column.byteCount])
     try LZ4.decompress(column.bytes, into: output)
     return ByteReader(UnsafeRawBufferPointer(output))
@@ -244,6 +246,7 @@ struct ColumnReader: ~Copyable {
   /// Returns the bytes of a column. A compressed column is decompressed to the end of `texts`, where room must be reserved.
   private func read(_ column: Stored, into texts: inout TextBuilder) throws(MalformedError) -> ByteReader {
     guard column.isCompressed else { return ByteReader(column.bytes) }
+    precondition(column.byteCount <= texts.room.count, "room was reserved for the column")
     try LZ4.decompress(
       column.bytes, into: UnsafeMutableRawBufferPointer(rebasing: texts.room[..<column.byteCount]))
     let offset = texts.take(column.byteCount)
@@ -263,7 +266,9 @@ package final class ColumnWords: @unchecked Sendable {
 
   /// Returns a range of words for writing.
   func cells(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Int64> {
-    UnsafeMutableBufferPointer(rebasing: memory[range])
+    precondition(
+      range.lowerBound >= 0 && range.upperBound <= memory.count, "the values of a column were counted")
+    return UnsafeMutableBufferPointer(rebasing: memory[range])
   }
 
   /// Returns the word at an index.

@@ -36,6 +36,7 @@ struct ColumnSet {
     guard !isEmpty else { return }
     var writer = ByteWriter()
     write(&writer)
+    assert(!writer.bytes.isEmpty, "a column has a byte")
     columns.append((key, writer.bytes))
   }
 
@@ -44,6 +45,7 @@ struct ColumnSet {
 
   /// Writes the columns, sorted by key. If `compressed`, applies LZ4-HC to each column that it makes smaller.
   func write(to writer: inout ByteWriter, compressed: Bool) {
+    assert(Set(columns.map(\.key)).count == columns.count, "a block has each column once")
     writer.varint(columns.count)
     let compressor = compressed ? LZ4.HighCompressor() : nil
     for (key, bytes) in columns.sorted(by: { $0.key < $1.key }) {
@@ -110,6 +112,7 @@ struct ColumnKey: Hashable, Comparable {
 enum KindsColumn {
   /// - Parameter heads: at least one.
   static func encode(_ heads: [UInt8], to writer: inout ByteWriter) {
+    assert(!heads.isEmpty, "a column without a value is left out")
     var counts = [Int](repeating: 0, count: 256)
     for head in heads { counts[Int(head)] += 1 }
     let distinct = (0..<256).filter { counts[$0] > 0 }

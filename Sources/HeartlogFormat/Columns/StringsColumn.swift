@@ -14,6 +14,7 @@ enum StringsColumn {
 
   /// - Parameter texts: at least one text.
   static func encode(_ texts: Texts, mayRepeat: Bool = true, to writer: inout ByteWriter) {
+    assert(!texts.isEmpty, "a column without a value is left out")
     if let isUpper = uuidCase(texts) {
       writer.u8(isUpper ? upperUUIDs : lowerUUIDs)
       _ = texts.allSatisfy {

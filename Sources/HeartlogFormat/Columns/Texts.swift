@@ -61,7 +61,12 @@ package struct TextSlice: Sendable, BitwiseCopyable {
   ///   - offset: below 2^32, as `TextBuilder` ensures.
   ///   - count: smaller than 2^32 too, because a column has at most 64 MiB.
   @inline(__always)
-  init(offset: Int, count: Int) { word = Int64(truncatingIfNeeded: count &<< 32 | offset) }
+  init(offset: Int, count: Int) {
+    assert(
+      offset >= 0 && offset <= Int(UInt32.max) && count >= 0 && count <= Int(UInt32.max),
+      "a slice fits a word")
+    word = Int64(truncatingIfNeeded: count &<< 32 | offset)
+  }
 
   @inline(__always)
   package var offset: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
@@ -118,12 +123,14 @@ struct TextBuilder: ~Copyable {
   mutating func place(_ bytes: UnsafeRawBufferPointer) -> Int {
     if bytes.isEmpty { return 0 }
     if let offset = offset(of: bytes) { return offset }
+    precondition(bytes.count <= memory.count - count, "room was reserved for the bytes")
     UnsafeMutableRawBufferPointer(rebasing: room[..<bytes.count]).copyMemory(from: bytes)
     return take(bytes.count)
   }
 
   func bytes(_ slice: TextSlice) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: memory[slice.offset..<slice.offset + slice.count])
+    assert(slice.offset + slice.count <= count, "a text of another block")
+    return UnsafeRawBufferPointer(rebasing: memory[slice.offset..<slice.offset + slice.count])
   }
 
   /// Ends building and returns the texts.
@@ -173,5 +180,194 @@ struct TextTraits {
     shortest = min(shortest, count)
     longest = max(longest, count)
     byteCount &+= count
+  }
+}
+
+/// Texts of digits and a few punctuation marks, four bits per character; used for ids and plain dates.
+enum NibbleText {
+  private static let alphabet = Array("0123456789.v-/:".utf8)
+  private static let end: UInt8 = 15
+  /// The index of each byte in the alphabet; 255 if it is not in it.
+  private static let indices: [UInt8] = {
+    var indices = [UInt8](repeating: 255, count: 256)
+    for (index, byte) in alphabet.enumerated() { indices[Int(byte)] = UInt8(index) }
+    return indices
+  }()
+
+  static func suits(_ texts: Texts) -> Bool {
+    texts.bytes.allSatisfy { indices[Int($0)] != 255 }
+  }
+
+  static func encode(_ texts: Texts, to writer: inout ByteWriter) {
+    var low: UInt8?
+    func put(_ nibble: UInt8, to writer: inout ByteWriter) {
+      if let first = low {
+        writer.u8(first | nibble << 4)
+        low = nil
+      } else {
+        low = nibble
+      }
+    }
+    var start = 0
+    for length in texts.lengths {
+      for offset in start..<start + length { put(indices[Int(texts.bytes[offset])], to: &writer) }
+      put(end, to: &writer)
+      start += length
+    }
+    if let low { writer.u8(low) }
+  }
+
+  /// The extra room needed after the texts, because characters are written sixteen at a time.
+  static let slack = 16
+
+  /// By byte: the two characters of its halves, the low one first. Characters for an end are meaningless.
+  private static let pairs: [UInt16] = (0..<256).map { byte in
+    let characters = alphabet + [0]
+    return UInt16(characters[byte & 15]) | UInt16(characters[byte >> 4]) << 8
+  }
+
+  /// Fills `output` with texts. `texts` must have room for two characters per byte, plus the slack.
+  static func decode(
+    from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
+  ) throws(MalformedError) -> TextTraits {
+    // Each text takes at least its end.
+    guard output.count <= 2 * reader.remaining else { throw .endOfBytes }
+    let bytes = reader.rest
+    let room = texts.room
+    precondition(room.count >= 2 * bytes.count + slack, "two characters a byte, and the slack")
+    var traits = TextTraits(isPrintable: true)
+    var nibble = 0
+    var count = 0
+    let offset = texts.count
+    pairs.withUnsafeBufferPointer { pairs in
+      for index in output.indices {
+        let start = count
+        // Reads up to fifteen characters at a time. A half past the end of the bytes reads as an end.
+        while true {
+          let word = window(bytes, at: nibble)
+          let ends = (word & word >> 1 & word >> 2 & word >> 3) & 0x1111_1111_1111_1111
+          // The output never has more characters than the input has halves; the surplus goes to the slack.
+          write(word, pairs, to: room, at: count)
+          let length = ends.trailingZeroBitCount / 4
+          count += min(length, 15)
+          nibble += min(length + 1, 15)
+          if length < 15 || nibble > 2 * bytes.count { break }
+        }
+        output.initializeElement(at: index, to: TextSlice(offset: offset + start, count: count - start).word)
+        traits.note(count - start)
+        if nibble > 2 * bytes.count { break }
+      }
+    }
+    guard nibble <= 2 * bytes.count else { throw .endOfBytes }
+    texts.take(count)
+    let used = try reader.take((nibble + 1) / 2)
+    if nibble % 2 == 1, let last = used.last, last >> 4 != 0 {
+      throw MalformedError("bits after the last text")
+    }
+    return traits
+  }
+
+  /// Returns fifteen halves from `nibble` on in the low bits, with ends past the last byte. The sixteenth half is meaningless.
+  @inline(__always)
+  private static func window(_ bytes: UnsafeRawBufferPointer, at nibble: Int) -> UInt64 {
+    let byte = nibble / 2
+    let shift = UInt64(4 * (nibble & 1))
+    if byte <= bytes.count - 8 {
+      return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: byte, as: UInt64.self)) >> shift
+    }
+    var word: UInt64 = .max
+    for offset in stride(from: bytes.count - 1, through: byte, by: -1) {
+      word = word << 8 | UInt64(bytes[offset])
+    }
+    return word >> shift
+  }
+
+  @inline(__always)
+  private static func write(
+    _ word: UInt64, _ pairs: UnsafeBufferPointer<UInt16>, to room: UnsafeMutableRawBufferPointer,
+    at start: Int
+  ) {
+    func pair(_ byte: UInt64) -> UInt64 { UInt64(pairs[Int(truncatingIfNeeded: word >> (8 * byte) & 0xFF)]) }
+    let first = pair(0) | pair(1) << 16 | pair(2) << 32 | pair(3) << 48
+    let second = pair(4) | pair(5) << 16 | pair(6) << 32 | pair(7) << 48
+    room.storeBytes(of: first.littleEndian, toByteOffset: start, as: UInt64.self)
+    room.storeBytes(of: second.littleEndian, toByteOffset: start + 8, as: UInt64.self)
+  }
+}
+
+/// UUIDs as text columns encode them: 8-4-4-4-12 hexadecimal digits, all in one case.
+enum UUIDText {
+  static let length = 36
+  private static let dashes = [8, 13, 18, 23]
+
+  static func suits(_ text: UnsafeRawBufferPointer, isUpper: Bool) -> Bool {
+    guard text.count == length else { return false }
+    for (offset, byte) in text.enumerated() {
+      if dashes.contains(offset) {
+        guard byte == UInt8(ascii: "-") else { return false }
+      } else {
+        guard digit(byte, isUpper: isUpper) != nil else { return false }
+      }
+    }
+    return true
+  }
+
+  /// Appends the 16 bytes of a text for which `suits` is true.
+  static func append(_ text: UnsafeRawBufferPointer, to writer: inout ByteWriter) {
+    var high: UInt8?
+    for byte in text {
+      guard let digit = digit(byte, isUpper: byte < UInt8(ascii: "a")) else { continue }
+      if let first = high {
+        writer.u8(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    assert(high == nil, "a UUID has 32 digits")
+  }
+
+  /// - Parameter bytes: 16 bytes.
+  static func text(_ bytes: UnsafeRawBufferPointer, isUpper: Bool) -> String {
+    String(unsafeUninitializedCapacity: length) { buffer in
+      write(bytes, isUpper: isUpper, to: UnsafeMutableRawBufferPointer(buffer))
+      return length
+    }
+  }
+
+  /// By byte: its two digits, the high one first.
+  private static let lowerDigits = digits("0123456789abcdef")
+  private static let upperDigits = digits("0123456789ABCDEF")
+
+  private static func digits(_ alphabet: String) -> [UInt16] {
+    let digits = Array(alphabet.utf8)
+    return (0..<256).map { UInt16(digits[$0 >> 4]) | UInt16(digits[$0 & 15]) << 8 }
+  }
+
+  /// - Parameters:
+  ///   - bytes: 16 bytes.
+  ///   - text: a buffer of at least `length` bytes.
+  static func write(_ bytes: UnsafeRawBufferPointer, isUpper: Bool, to text: UnsafeMutableRawBufferPointer) {
+    precondition(bytes.count == 16 && text.count >= length, "16 bytes and their text")
+    (isUpper ? upperDigits : lowerDigits).withUnsafeBufferPointer { digits in
+      var offset = 0
+      for (index, byte) in bytes.enumerated() {
+        if index == 4 || index == 6 || index == 8 || index == 10 {
+          text[offset] = UInt8(ascii: "-")
+          offset += 1
+        }
+        text.storeBytes(of: digits[Int(byte)].littleEndian, toByteOffset: offset, as: UInt16.self)
+        offset += 2
+      }
+    }
+  }
+
+  private static func digit(_ byte: UInt8, isUpper: Bool) -> UInt8? {
+    let letter = isUpper ? UInt8(ascii: "A") : UInt8(ascii: "a")
+    return switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case letter..<letter + 6: byte - letter + 10
+    default: nil
+    }
   }
 }

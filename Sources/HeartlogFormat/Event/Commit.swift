@@ -19,7 +19,7 @@ public struct Commit: Hashable, Sendable {
   /// Its number in the replica's stream.
   public let number: CommitNumber
   /// The sequence number of the first event; the others follow without a gap.
-  public let firstSequence: SequenceNumber
+  package let firstSequence: SequenceNumber
   /// Its stamp, which rises strictly along a stream.
   public let stamp: HybridTimestamp
   /// The device's time when it was written: milliseconds since 1970, never negative.
@@ -69,7 +69,7 @@ public struct Commit: Hashable, Sendable {
   }
 
   /// The sequence number of the commit after this one.
-  public var nextSequence: SequenceNumber { header.nextSequence }
+  package var nextSequence: SequenceNumber { header.nextSequence }
 
   /// The identity of the event at `index` in `records`.
   public func eventID(at index: Int) -> EventID {
@@ -240,6 +240,7 @@ package struct StreamContinuity: Hashable, Sendable {
     lastStamp: HybridTimestamp = HybridTimestamp(rawValue: 0)
   ) {
     self.replica = replica
+    assert(next.rawValue >= 1 && nextSequence.rawValue >= 1, "commits and events are counted from 1")
     self.next = next
     self.nextSequence = nextSequence
     self.lastStamp = lastStamp
@@ -260,8 +261,16 @@ package struct StreamContinuity: Hashable, Sendable {
 
   /// Advances past the commits of a block, whose continuity is checked when the block is read.
   package mutating func extend(by block: ColumnBlock) throws(MalformedError) {
-    try check(block.header(at: block.commitIndices.lowerBound))
+    let first = block.header(at: block.commitIndices.lowerBound)
+    try check(first)
     pass(block.header(at: block.commitIndices.upperBound - 1))
+    assert(
+      next.rawValue == first.number.rawValue + UInt64(block.commitCount),
+      "the numbers of commits are contiguous")
+    assert(
+      nextSequence.rawValue == first.firstSequence.rawValue + UInt64(block.eventCount)
+        && lastStamp >= first.stamp,
+      "events are counted without a gap, and stamps rise")
   }
 
   private func check(_ commit: CommitHeader) throws(MalformedError) {

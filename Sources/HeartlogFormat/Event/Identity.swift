@@ -14,13 +14,13 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
   }
 
   /// Returns a new identity from the system's random number generator.
-  public static func random() -> ReplicaID {
+  package static func random() -> ReplicaID {
     var generator = SystemRandomNumberGenerator()
     return random(using: &generator)
   }
 
   /// Returns a new identity from `generator`.
-  public static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
+  package static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
     ReplicaID(high: generator.next(), low: generator.next())
   }
 
@@ -121,7 +121,7 @@ public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   }
 
   /// Makes a new id.
-  public static func random(using generator: inout some RandomNumberGenerator) -> VaultID {
+  package static func random(using generator: inout some RandomNumberGenerator) -> VaultID {
     VaultID(high: generator.next(), low: generator.next())
   }
 

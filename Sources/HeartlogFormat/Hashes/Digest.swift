@@ -6,7 +6,7 @@ public struct HeartlogDigest: Hashable, Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
   /// Copies 32 bytes; any other count is a programming error.
-  public init(_ bytes: UnsafeRawBufferPointer) {
+  package init(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == 32, "a digest has 32 bytes")
     words = (
       bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
@@ -17,7 +17,7 @@ public struct HeartlogDigest: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Copies 32 bytes; any other count is a programming error.
-  public init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { HeartlogDigest($0) } }
+  package init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { HeartlogDigest($0) } }
 
   /// Reads 64 hexadecimal digits; nil for any other text.
   public init?(_ text: some StringProtocol) {
@@ -48,3 +48,28 @@ public struct HeartlogDigest: Hashable, Sendable, CustomStringConvertible {
 package typealias EventHash = HeartlogDigest
 
 package typealias Digest = HeartlogDigest
+
+extension SHA256Hasher {
+  /// Adds bytes.
+  package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+
+  /// The digest of `bytes` alone.
+  package static func digest(of bytes: [UInt8]) -> Digest {
+    var hasher = SHA256Hasher()
+    hasher.update(bytes)
+    return hasher.finish()
+  }
+}
+
+extension X25519 {
+  static let keyByteCount = 32
+
+  /// The shared secret; nil unless both keys have 32 bytes and the secret is not all zeros, as it is for a public key of small order
+  /// (RFC 7748, section 6.1).
+  static func sharedSecret(of secret: [UInt8], with publicKey: [UInt8]) -> [UInt8]? {
+    guard secret.count == keyByteCount, publicKey.count == keyByteCount,
+      let shared = agree(secret, publicKey), shared.count == keyByteCount, shared.contains(where: { $0 != 0 })
+    else { return nil }
+    return shared
+  }
+}

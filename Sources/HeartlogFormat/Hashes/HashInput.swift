@@ -14,12 +14,16 @@ struct HashInput: ~Copyable, ByteOutput {
 
   /// Reserves space for a salt.
   mutating func leaveSaltOpen() {
+    assert(count == 0, "a salt is hashed first")
     reserve(MemoryLayout<Salt>.size)
     count += MemoryLayout<Salt>.size
   }
 
   /// Writes the salt into the space reserved at the start.
-  mutating func fill(_ salt: Salt) { salt.withUnsafeBytes { memory.copyMemory(from: $0) } }
+  mutating func fill(_ salt: Salt) {
+    assert(count >= MemoryLayout<Salt>.size, "space for a salt was left at the start")
+    salt.withUnsafeBytes { memory.copyMemory(from: $0) }
+  }
 
   /// Ensures capacity for `more` bytes. Must be called before every write below.
   @inline(__always)
@@ -28,6 +32,7 @@ struct HashInput: ~Copyable, ByteOutput {
   }
 
   private mutating func grow(to byteCount: Int) {
+    assert(byteCount > memory.count && count <= memory.count, "memory grows for bytes that do not fit")
     let larger = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(byteCount, 2 * memory.count), alignment: 16)
     larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))

@@ -48,6 +48,9 @@ package struct MerkleTree: Sendable, Hashable {
     }
     frontier.append(node)
     size += 1 << UInt64(height)
+    assert(
+      frontier.count == size.nonzeroBitCount && size <= Limits.numberMax,
+      "the frontier has one root for each full subtree")
   }
 
   /// Returns this tree with more leaves, of which only the roots of the full subtrees that cover them are known.
@@ -70,6 +73,7 @@ package struct MerkleTree: Sendable, Hashable {
     for (subtree, root) in zip(subtrees, roots) {
       tree.append(subtree: root, height: subtree.height, hasher: &hasher)
     }
+    assert(tree.size == size, "the subtrees cover the leaves that are added")
     return tree
   }
 
@@ -144,6 +148,9 @@ package struct MerkleSubtree: Hashable, Sendable {
   package let index: UInt64
 
   package init(height: Int, index: UInt64) {
+    assert(
+      height >= 0 && height < UInt64.bitWidth && index <= Limits.numberMax >> UInt64(height),
+      "the leaves of a subtree have numbers")
     self.height = height
     self.index = index
   }
@@ -162,6 +169,7 @@ package struct MerkleSubtree: Hashable, Sendable {
       subtrees.append(MerkleSubtree(height: height, index: first >> UInt64(height)))
       first += 1 << UInt64(height)
     }
+    assert(first == max(leaves.lowerBound, leaves.upperBound), "the subtrees end where the leaves do")
     return subtrees
   }
 }

@@ -34,12 +34,14 @@ package struct JSONWriter: Sendable {
 
   /// Ends a line of JSON Lines.
   package mutating func endLine() {
+    assert(bytes.last != UInt8(ascii: ":"), "a value follows a name")
     bytes.append(UInt8(ascii: "\n"))
     needsComma = false
   }
 
   /// Begins a member; its value comes next.
   package mutating func name(_ name: String) {
+    assert(bytes.last != UInt8(ascii: ":"), "a value follows a name")
     separate()
     JSONText.append(name, to: &bytes)
     bytes.append(UInt8(ascii: ":"))
@@ -160,6 +162,7 @@ package struct JSONWriter: Sendable {
   }
 
   private mutating func end(_ bracket: UInt8) {
+    assert(bytes.last != UInt8(ascii: ":"), "a value follows a name")
     bytes.append(bracket)
     needsComma = true
   }
@@ -249,6 +252,7 @@ enum JSONText {
       }
     }
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+    assert(!digits.isEmpty && digits.count <= 17, "a double has at most 17 digits")
     append(digits, point: point, to: &output)
   }
 

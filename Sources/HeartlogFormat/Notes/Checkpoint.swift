@@ -10,7 +10,7 @@ public struct Checkpoint: Hashable, Sendable {
   public let root: HeartlogDigest
 
   /// Creates a checkpoint.
-  public init(vault: VaultID, replica: ReplicaID, size: UInt64, root: HeartlogDigest) {
+  package init(vault: VaultID, replica: ReplicaID, size: UInt64, root: HeartlogDigest) {
     self.vault = vault
     self.replica = replica
     self.size = size
@@ -20,15 +20,15 @@ public struct Checkpoint: Hashable, Sendable {
   static let originStart = "heartlog/"
 
   /// The name of the log, and of the key that signs it: `heartlog/<vault>/<replica>`.
-  public var origin: String { "\(Self.originStart)\(vault)/\(replica)" }
+  package var origin: String { "\(Self.originStart)\(vault)/\(replica)" }
 
   /// The text that is signed: origin, size and root, a line each.
-  public var text: String { "\(origin)\n\(size)\n\(Base64.text(root.bytes))\n" }
+  package var text: String { "\(origin)\n\(size)\n\(Base64.text(root.bytes))\n" }
 
   /// Parses the text of a note. Lines of extensions, which C2SP allows, are not allowed in a Heartlog checkpoint.
   ///
   /// - Throws: `MalformedError`.
-  public init(text: String) throws(MalformedError) {
+  package init(text: String) throws(MalformedError) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let names = lines[0].split(separator: "/", omittingEmptySubsequences: false)
     guard lines.count == 4, names.count == 3, let vault = VaultID(names[1]),
@@ -52,12 +52,12 @@ public struct SignedCheckpoint: Hashable, Sendable {
   public private(set) var note: SignedNote
 
   /// The most cosignatures that are kept.
-  public static let cosignaturesMax = 64
+  package static let cosignaturesMax = 64
 
   /// Signs a checkpoint.
   ///
   /// - Throws: what the key throws.
-  public init(_ checkpoint: Checkpoint, signedBy key: any DeviceKey) throws {
+  package init(_ checkpoint: Checkpoint, signedBy key: any DeviceKey) throws {
     precondition(key.publicKey.replica == checkpoint.replica, "a checkpoint is signed by its owner")
     self.checkpoint = checkpoint
     self.key = key.publicKey
@@ -68,7 +68,7 @@ public struct SignedCheckpoint: Hashable, Sendable {
   /// Accepts a note with a valid signature of the key from which the replica's id is made.
   ///
   /// - Throws: `MalformedError`: the note is not a checkpoint, or its owner did not sign it.
-  public init(_ note: SignedNote, key: PublicKey) throws(MalformedError) {
+  package init(_ note: SignedNote, key: PublicKey) throws(MalformedError) {
     try self.init(unverified: note, key: key)
     guard let signature = note.signature(of: key, named: checkpoint.origin) else {
       throw MalformedError("a checkpoint that replica \(checkpoint.replica) did not sign")
@@ -117,12 +117,12 @@ public struct SignedCheckpoint: Hashable, Sendable {
   package var isSigned: Bool { note.isSigned(by: key, named: checkpoint.origin) }
 
   /// The witnesses' statements, unverified.
-  public var cosignatures: [Cosignature] { note.cosignatures }
+  package var cosignatures: [Cosignature] { note.cosignatures }
 
   /// Adds the statement of a witness that it has seen this checkpoint.
   ///
   /// - Throws: what the key throws.
-  public mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
+  package mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
     guard cosignatures.count < Self.cosignaturesMax else { return }
     try note.cosign(with: key, seconds: seconds)
   }
@@ -147,7 +147,7 @@ public struct SignedCheckpoint: Hashable, Sendable {
   ///
   /// - Returns: whether there was a new one.
   @discardableResult
-  public mutating func merge(_ other: SignedCheckpoint) -> Bool {
+  package mutating func merge(_ other: SignedCheckpoint) -> Bool {
     guard other.checkpoint == checkpoint else { return false }
     let before = note
     for line in other.note.signatures {
@@ -157,5 +157,72 @@ public struct SignedCheckpoint: Hashable, Sendable {
       note.add(line)
     }
     return note != before
+  }
+}
+
+/// The statement of a witness: it has seen this checkpoint, and none that contradicts it. Source: C2SP tlog-cosignature, version 1.
+package struct Cosignature: Hashable, Sendable {
+  /// The witness's replica.
+  package let witness: ReplicaID
+  /// When it signed by its own clock, in seconds since 1970.
+  package let seconds: UInt64
+  /// The signature of time and text.
+  let signature: Signature
+  /// The name and id of the key.
+  let line: NoteSignature
+
+  /// The name of a witness's key.
+  static func name(of witness: ReplicaID) -> String { "\(Checkpoint.originStart)\(witness)" }
+
+  /// The statement of the owner of a key.
+  init(_ key: PublicKey, seconds: UInt64, _ signature: Signature) {
+    witness = key.replica
+    self.seconds = seconds
+    self.signature = signature
+    let time = (0..<8).map { UInt8(truncatingIfNeeded: seconds >> UInt64(8 * (7 - $0))) }
+    line = NoteSignature(of: key, named: Self.name(of: witness), .cosignature, time + signature.bytes)
+  }
+
+  /// Reads a line of a note; nil if it is not the cosignature of a replica. The signature is not verified.
+  init?(_ line: NoteSignature) {
+    guard line.name.hasPrefix(Checkpoint.originStart),
+      let witness = ReplicaID(line.name.dropFirst(Checkpoint.originStart.count)),
+      line.name == Self.name(of: witness), line.signature.count == 8 + Signature.byteCount,
+      let signature = Signature(bytes: line.signature.dropFirst(8))
+    else { return nil }
+    self.witness = witness
+    self.line = line
+    self.signature = signature
+    seconds = line.signature.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Returns whether the key of the witness signed this for a note.
+  package func isValid(for note: SignedNote, key: PublicKey) -> Bool {
+    key.replica == witness && line.isOf(key, named: line.name, .cosignature)
+      && key.verifies(signature, of: Self.message(note.text, seconds: seconds))
+  }
+
+  static func message(_ text: String, seconds: UInt64) -> [UInt8] {
+    Array("cosignature/v1\ntime \(seconds)\n\(text)".utf8)
+  }
+}
+
+extension SignedNote {
+  /// The note without the cosignatures of replicas.
+  var withoutCosignatures: SignedNote {
+    var bare = self
+    bare.removeSignatures { Cosignature($0) != nil }
+    return bare
+  }
+
+  /// The cosignatures of replicas below the note, unverified.
+  package var cosignatures: [Cosignature] { signatures.compactMap(Cosignature.init) }
+
+  /// Adds the cosignature of a witness. A second one of the same witness says nothing more and is not added.
+  mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
+    let witness = key.publicKey.replica
+    guard !cosignatures.contains(where: { $0.witness == witness }) else { return }
+    let signature = try key.signature(of: Cosignature.message(text, seconds: seconds))
+    add(Cosignature(key.publicKey, seconds: seconds, signature).line)
   }
 }

@@ -1,19 +1,19 @@
 /// A text with signatures. Source: C2SP signed-note.
 public struct SignedNote: Hashable, Sendable {
   /// The text that is signed: lines that each end with a line feed.
-  public let text: String
+  package let text: String
   /// The lines below the text, in their order. A note has at least one.
-  public private(set) var signatures: [NoteSignature]
+  package private(set) var signatures: [NoteSignature]
 
   /// The most bytes of a note that is read.
-  public static let bytesMax = 65_536
+  package static let bytesMax = 65_536
   /// The most signatures of a note that is read.
-  public static let signaturesMax = 100
+  package static let signaturesMax = 100
 
   /// Creates a note.
   ///
   /// - Throws: `MalformedError` if the text does not end with a line feed or has control characters.
-  public init(text: String, signatures: [NoteSignature]) throws(MalformedError) {
+  package init(text: String, signatures: [NoteSignature]) throws(MalformedError) {
     guard text.hasSuffix("\n"), Self.isPlain(text) else {
       throw MalformedError("a note whose text is not lines of plain text")
     }
@@ -49,7 +49,7 @@ public struct SignedNote: Hashable, Sendable {
 
   /// Adds a signature behind the first one, which is the owner's, unless it is there. The others are sorted by name, so that the same
   /// signatures make the same note.
-  public mutating func add(_ signature: NoteSignature) {
+  package mutating func add(_ signature: NoteSignature) {
     guard !signatures.contains(signature) else { return }
     let index = signatures.dropFirst().firstIndex { signature.name < $0.name } ?? signatures.endIndex
     signatures.insert(signature, at: index)
@@ -66,16 +66,16 @@ public struct SignedNote: Hashable, Sendable {
 }
 
 /// A line of signature below a note: `— NAME BASE64`.
-public struct NoteSignature: Hashable, Sendable {
+package struct NoteSignature: Hashable, Sendable {
   /// The name of the key.
-  public let name: String
+  package let name: String
   /// The key's id: the first four bytes of a hash of name, algorithm and key. Ids may collide; only a signature that verifies counts.
-  public let keyID: [UInt8]
+  package let keyID: [UInt8]
   /// What the algorithm signs with: for Ed25519 the signature, for a cosignature its time before it.
-  public let signature: [UInt8]
+  package let signature: [UInt8]
 
   /// How a key signs. The number is part of the key's id.
-  public enum Algorithm: UInt8, Sendable {
+  package enum Algorithm: UInt8, Sendable {
     /// Ed25519 over the note's text.
     case ed25519 = 1
     /// A cosignature: Ed25519 over a time and the note's text. Source: C2SP tlog-cosignature.
@@ -128,7 +128,7 @@ extension SignedNote {
   }
 
   /// Returns whether the note has a valid Ed25519 signature of a key with this name.
-  public func isSigned(by key: PublicKey, named name: String) -> Bool {
+  package func isSigned(by key: PublicKey, named name: String) -> Bool {
     signature(of: key, named: name) != nil
   }
 

@@ -11,9 +11,10 @@ package enum RowEncoding {
     try Commit.checkByteCount(count)
     let start = output.count
     output.append(contentsOf: repeatElement(0, count: count))
-    _ = output.withUnsafeMutableBytes {
+    let written = output.withUnsafeMutableBytes {
       write(commit, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
     }
+    assert(written == count, "a row takes the bytes that were counted")
   }
 
   /// Writes the row of a commit, if `memory` has room for it.
@@ -170,6 +171,7 @@ extension RowEncoding {
     }
     if let date = event.favoritedDate { writer.zigzag(date) }
     if header.hasFields {
+      assert(event.fieldCount > 0, "fields that are announced are there")
       writer.varint(event.fieldCount)
       event.forEachField { field in
         writer.lengthAndBytes(field.name)

@@ -7,6 +7,8 @@ package struct Admission: Hashable, Sendable {
   let ephemeralKey: [UInt8]
   let commitment: [UInt8]
   let recipient: Recipient
+  /// Whether a person brought the device, so that the admitter vouches for it; false for a key that is given to a member.
+  package let introduces: Bool
   /// The key that signed it: of a member, or of the root.
   package let admitter: PublicKey
 
@@ -34,7 +36,7 @@ package struct Admission: Hashable, Sendable {
     }
     guard bytes[Self.magic.count] == Self.version else { throw .laterVersion(bytes[Self.magic.count]) }
     let (signedByteCount, signature): (Int, Signature)
-    (vault, epoch, ephemeralKey, commitment, recipient, admitter, signedByteCount, signature) =
+    (vault, epoch, ephemeralKey, commitment, recipient, introduces, admitter, signedByteCount, signature) =
       try EncryptionError.reading { () throws(MalformedError) in
         try bytes.withBytes { (bytes) throws(MalformedError) in
           var reader = ByteReader(bytes)
@@ -42,9 +44,13 @@ package struct Admission: Hashable, Sendable {
           guard let vault = VaultID(bytes: try reader.take(16)),
             let epoch = EpochID(bytes: try reader.take(EpochID.byteCount))
           else { throw MalformedError("an id of another length") }
+          let (ephemeralKey, commitment) = (try reader.array(X25519.keyByteCount), try reader.array(32))
+          let recipient = try Recipient(from: &reader)
+          let introduces = try reader.u8()
+          guard introduces <= 1 else { throw MalformedError("an admission of kind \(introduces)") }
           let fields = (
-            vault, epoch, try reader.array(X25519.keyByteCount), try reader.array(32),
-            try Recipient(from: &reader), try reader.publicKey(), reader.offset, try reader.signature()
+            vault, epoch, ephemeralKey, commitment, recipient, introduces == 1, try reader.publicKey(),
+            reader.offset, try reader.signature()
           )
           try reader.end()
           return fields
@@ -61,17 +67,20 @@ package struct Admission: Hashable, Sendable {
 
   /// Admits a device.
   ///
-  /// - Parameter admitter: the key of a member, or of the root.
+  /// - Parameters:
+  ///   - introduces: whether a person brought the device; false to give the key to a member.
+  ///   - admitter: the key of a member, or of the root.
   /// - Throws: `EncryptionError`, or what the key throws.
   package init(
-    of member: Member, to epoch: KeyEpoch, key: EpochKey, by admitter: any DeviceKey,
+    of member: Member, to epoch: KeyEpoch, key: EpochKey, introducing introduces: Bool = true,
+    by admitter: any DeviceKey,
     using generator: inout some RandomNumberGenerator
   ) throws {
     let ephemeral = AgreementKey.ephemeral(using: &generator)
     let recipient = try Recipient(member, wrapping: key.bytes, with: ephemeral, vault: epoch.vault)
     let signed: [UInt8] =
       Self.magic + [Self.version] + epoch.vault.bytes + epoch.id.bytes + ephemeral.publicKey
-      + epoch.body.commitment + recipient.bytes + admitter.publicKey.bytes
+      + epoch.body.commitment + recipient.bytes + [introduces ? 1 : 0] + admitter.publicKey.bytes
     // What was made is read as others will read it.
     try self.init(signed + admitter.signature(of: KeyLabel.admission.followed(by: signed)).bytes)
   }

@@ -21,14 +21,27 @@ package struct KeyState: Sendable {
   package private(set) var current: KeyEpoch?
   /// By epoch: the replicas that have its key.
   package private(set) var holders: [EpochID: Set<ReplicaID>] = [:]
+  /// Those for whom somebody vouches who was not removed.
+  package private(set) var introduced: Set<ReplicaID> = []
   private var counted: Set<Admission> = []
+  /// Whom the objects under a root name, members or not.
+  private var named: [PublicKey: Member] = [:]
 
   /// The root.
   package var root: Member? { anchors.last?.root }
 
-  /// Whether somebody who was removed has the key to write under.
+  /// Whether somebody has the key to write under who was removed, or whom only a removed device had introduced.
   package var isExposed: Bool {
-    current.map { !(holders[$0.id] ?? []).isDisjoint(with: removed.keys) } ?? false
+    guard let current else { return false }
+    let holders = holders[current.id] ?? []
+    // Whoever makes an epoch after a removal names members only. Of those in it, an introduction may not have come yet.
+    return !holders.isDisjoint(with: removed.keys)
+      || !followsRemovals(current) && !holders.isSubset(of: introduced)
+  }
+
+  private func followsRemovals(_ epoch: KeyEpoch) -> Bool {
+    let before = ancestors(of: epoch, among: trusted)
+    return (anchors + lost).allSatisfy { $0.removals.isEmpty || before[$0.id] != nil }
   }
 
   /// The trusted epochs that no other one follows, by id.
@@ -39,8 +52,12 @@ package struct KeyState: Sendable {
 
   /// Computes the state of a vault.
   ///
+  /// - Parameter removals: those of an epoch that is about to be made.
   /// - Complexity: O(*r* · *e* · (*e* + *a*)) for *r* roots, *e* epochs and *a* admissions, almost all of them no signatures to verify.
-  package init(of vault: VaultID, epochs: some Sequence<KeyEpoch>, admissions: some Sequence<Admission>) {
+  package init(
+    of vault: VaultID, epochs: some Sequence<KeyEpoch>, admissions: some Sequence<Admission>,
+    removing removals: [Removal] = []
+  ) {
     var all: [EpochID: KeyEpoch] = [:]
     // An epoch has a higher number than those before it, so one pass in the order of numbers finds what is whole.
     for epoch in epochs.sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) }) where epoch.vault == vault {
@@ -56,15 +73,18 @@ package struct KeyState: Sendable {
       where removed[removal.replica].map({ removal.size < $0.removal.size }) ?? true {
         removed[removal.replica] = Removed(removal: removal, origin: epoch.origin, time: epoch.time)
       }
-      trust(epoch, among: all)
+      trusted.merge(ancestors(of: epoch, among: all)) { known, _ in known }
+    }
+    for removal in removals where removed[removal.replica] == nil {
+      removed[removal.replica] = Removed(removal: removal, origin: removal.replica, time: 0)
     }
     guard let last = anchors.last else { return }
     let roots = anchors.dropLast() + lost + [last]
     let admissions = admissions.filter { $0.vault == vault }
-    var count = 0
+    var count = -1
     // What a member made beside a rotation may follow what another one made: neither comes before the other in this order.
-    while trusted.count > count {
-      count = trusted.count
+    while trusted.count + introduced.count > count {
+      count = trusted.count + introduced.count
       for anchor in roots { findMembers(under: anchor, among: all, admissions) }
     }
   }
@@ -83,21 +103,23 @@ package struct KeyState: Sendable {
     }
   }
 
-  /// Trusts an epoch and all before it.
-  private mutating func trust(_ epoch: KeyEpoch, among all: [EpochID: KeyEpoch]) {
-    var waiting = [epoch]
+  /// An epoch and all before it.
+  private func ancestors(of epoch: KeyEpoch, among all: [EpochID: KeyEpoch]) -> [EpochID: KeyEpoch] {
+    var (found, waiting) = ([EpochID: KeyEpoch](), [epoch])
     while let epoch = waiting.popLast() {
-      guard trusted.updateValue(epoch, forKey: epoch.id) == nil else { continue }
+      guard found.updateValue(epoch, forKey: epoch.id) == nil else { continue }
       waiting += epoch.previous.compactMap { all[$0] }
     }
+    return found
   }
 
   /// Adds the epochs and the members under a root, until nobody comes any more. Those under the last one are the ones that count.
   private mutating func findMembers(
     under anchor: KeyEpoch, among all: [EpochID: KeyEpoch], _ admissions: [Admission]
   ) {
-    (members, current) = ([:], nil)
+    (named, members, current) = ([:], [:], nil)
     add(anchor)
+    if anchor.number == 1 { for device in anchor.devices { introduce(device) } }
     var epochs = all.values.filter {
       $0.generation == anchor.generation && $0.root == anchor.root && !$0.isOfRoot
     }
@@ -121,6 +143,7 @@ package struct KeyState: Sendable {
         }
         holders[epoch.id, default: []].insert(admission.member.replica)
         counted.insert(admission)
+        if admission.introduces { introduce(admission.member) }
         if epoch.generation == anchor.generation, epoch.root == anchor.root { add(admission.member) }
         isChanged = true
         return true
@@ -147,6 +170,14 @@ package struct KeyState: Sendable {
   }
 
   private mutating func add(_ member: Member) {
-    if removed[member.replica] == nil { members[member.publicKey] = member }
+    named[member.publicKey] = member
+    if removed[member.replica] == nil, introduced.contains(member.replica) {
+      members[member.publicKey] = member
+    }
+  }
+
+  private mutating func introduce(_ member: Member) {
+    introduced.insert(member.replica)
+    if let member = named[member.publicKey] { add(member) }
   }
 }

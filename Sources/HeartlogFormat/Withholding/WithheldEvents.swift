@@ -92,6 +92,7 @@ package struct WithheldEvents: Sendable {
     var commits = block.commits
     for (place, _) in contents(of: commits, secrets: block.secrets) {
       let index = Int(place.commit.rawValue - block.firstCommit.rawValue)
+      assert(commits[index].number == place.commit, "the numbers of commits are contiguous")
       commits[index] = commits[index].withholding([place.index: place.hash])
     }
     return block.redacted(to: commits, runs: runs[block.replica] ?? [:])
@@ -114,6 +115,7 @@ extension Block {
   /// - Parameter runs: more runs whose secrets are left out, by the first commit of their segment.
   /// - Returns: nil if nothing changes.
   func redacted(to commits: [Commit], runs: [CommitNumber: Set<UInt32>] = [:]) -> Block? {
+    assert(commits.count == self.commits.count, "withholding leaves out no commit")
     var salts = Salts(secrets)
     var hasher = SHA256Hasher()
     var remaining: [SegmentSecret] = []
@@ -188,6 +190,7 @@ extension SegmentSecret {
       }
       if !left.isEmpty { remaining.append(RunSecret(run: run, kind: .salts(left))) }
     }
+    assert(zip(remaining, remaining.dropFirst()).allSatisfy { $0.run < $1.run }, "runs are sorted")
     return SegmentSecret(firstCommit: firstCommit, kind: .runs(remaining))
   }
 

@@ -1,5 +1,5 @@
-import Heartlog
 import HeartlogFiles
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin
@@ -28,19 +28,19 @@ public enum HubCommand {
     signal(SIGXFSZ, SIG_IGN)
     let arguments: HubArguments
     do throws(HubArguments.Failure) { arguments = try HubArguments(words) } catch {
-      write(
+      output(
         "heartlog-hub: \(error.sentence). \"heartlog-hub --help\" lists the options.\n", to: STDERR_FILENO)
       return usage
     }
     if arguments.wantsHelp {
-      write(HubArguments.help, to: STDOUT_FILENO)
+      output(HubArguments.help, to: STDOUT_FILENO)
       return 0
     }
     do throws(HeartlogError) {
       if let vault = arguments.reset { try reset(vault, arguments) } else { try serve(arguments) }
       return 0
     } catch {
-      write("heartlog-hub: \(error)\n", to: STDERR_FILENO)
+      output("heartlog-hub: \(error)\n", to: STDERR_FILENO)
       return switch error.code {
       case .invalid: usage
       case .corrupt, .newerFormat: badInput
@@ -60,8 +60,7 @@ public enum HubCommand {
     sigaddset(&signals, SIGINT)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
 
-    var options = HubServer.Options()
-    options.address = try SocketAddress(arguments.listen ?? "")
+    var options = HubServer.Options(address: try SocketAddress(arguments.listen ?? ""))
     options.names = Set(arguments.names.map { $0.lowercased() })
     guard options.address.isLoopback || !options.names.isEmpty else {
       throw HeartlogError(
@@ -73,7 +72,7 @@ public enum HubCommand {
     // Files, the log and the standard streams need a few too.
     options.limits.connections = max(
       16, min(openFilesTarget, openFilesMax()) - 64 - ClientConnections.spareCount)
-    options.log = { line in write(line, to: STDERR_FILENO) }
+    options.log = { line in output(line, to: STDERR_FILENO) }
     if let certificate = arguments.certificate, let key = arguments.key {
       options.certificate = (try contents(of: certificate), try contents(of: key))
     }
@@ -86,15 +85,15 @@ public enum HubCommand {
     let service = HubService(engine: engine, invitations: invitations)
     let server: HubServer
     do throws(HeartlogError) { server = try HubServer(service, options) } catch {
-      try engine.close()
+      engine.close()
       throw error
     }
     let scheme = options.certificate == nil ? "http" : "https"
-    write("listening on \(scheme)://\(options.address.text(port: server.port))\n", to: STDOUT_FILENO)
+    output("listening on \(scheme)://\(options.address.text(port: server.port))\n", to: STDOUT_FILENO)
     var received: Int32 = 0
     while sigwait(&signals, &received) != 0 {}
     server.stop()
-    try engine.close()
+    engine.close()
   }
 
   /// Removes a vault.
@@ -104,18 +103,18 @@ public enum HubCommand {
     }
     let engine = try engine(arguments)
     let outcome = Result { () throws(HeartlogError) in try engine.removeVault(vault) }
-    try engine.close()
+    engine.close()
     guard try outcome.get() else { throw HeartlogError(.notFound, "there is no vault \(vault)") }
-    write("removed vault \(vault): its devices create it again at their next sync\n", to: STDOUT_FILENO)
+    output("removed vault \(vault): its devices create it again at their next sync\n", to: STDOUT_FILENO)
   }
 
-  private static func engine(_ arguments: HubArguments) throws(HeartlogError) -> any HubEngine {
-    if let database = arguments.database {
-      return try PostgresEngine(database, quotaBytes: arguments.quota)
+  private static func engine(_ arguments: HubArguments) throws(HeartlogError) -> HubEngine {
+    let limits = HubEngine.Limits(vaultBytesMax: arguments.quota)
+    return if arguments.database.hasPrefix("postgresql://") || arguments.database.hasPrefix("postgres://") {
+      try HubEngine(PostgresDatabase(arguments.database), limits: limits)
+    } else {
+      try HubEngine(SQLiteDatabase(at: arguments.database), limits: limits)
     }
-    var limits = DirectoryEngine.Limits()
-    limits.vaultBytesMax = arguments.quota
-    return try DirectoryEngine(at: arguments.data ?? "", limits: limits)
   }
 
   /// For as many devices that watch: each has a connection.
@@ -137,33 +136,115 @@ public enum HubCommand {
   }
 
   private static func contents(of path: String) throws(HeartlogError) -> [UInt8] {
-    do throws(FileError) {
+    do throws(HeartlogError) {
       let file = try POSIXFileSystem().open(path, .read)
       return try file.bytes(Int(min(try file.size(), 1 << 24)), at: 0)
     } catch {
       throw error.isNotFound
-        ? HeartlogError(.notFound, "there is no file", file: path) : HeartlogError(hub: error)
+        ? HeartlogError(.notFound, "there is no file", file: path) : error
     }
   }
 
-  private static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+  private static func output(_ text: String, to descriptor: Int32) {
+    output(Array(text.utf8), to: descriptor)
+  }
 
   /// Writes all. What a closed pipe does not take is lost.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+  private static func output(_ bytes: [UInt8], to descriptor: Int32) {
     bytes.withUnsafeBytes { bytes in
       var start = 0
       while start < bytes.count, let base = bytes.baseAddress {
-        #if canImport(Darwin)
-          let count = Darwin.write(descriptor, base + start, bytes.count - start)
-        #elseif canImport(Musl)
-          let count = Musl.write(descriptor, base + start, bytes.count - start)
-        #else
-          let count = Glibc.write(descriptor, base + start, bytes.count - start)
-        #endif
+        let count = write(descriptor, base + start, bytes.count - start)
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { return }
         start += count
       }
+    }
+  }
+}
+
+/// The command line of `heartlog-hub`: "Operating it" in docs/hub.md.
+struct HubArguments {
+  var listen: String?
+  /// A file, or the address of a PostgreSQL database.
+  var database = "heartlog-hub.db"
+  var names: [String] = []
+  var invitations: String?
+  var certificate: String?
+  var key: String?
+  var quota = 1 << 30
+  var rate = 1_000
+  /// A vault to remove.
+  var reset: String?
+  var wantsHelp = false
+
+  static let help = """
+    Usage: heartlog-hub --listen HOST:PORT [--database DATABASE] [OPTION]…
+           heartlog-hub --reset VAULT [--database DATABASE]
+
+    Keeps the objects of Heartlog's vaults, and serves them to devices over HTTP.
+
+      --listen HOST:PORT     an address of this machine and a port; port 0 takes a free one
+      --database DATABASE    what keeps everything: a file, which is made if there is none (heartlog-hub.db), or a
+                             PostgreSQL database: postgresql://…, as psql takes it
+      --name HOST            a name of this hub, again for each; others are refused. Needed unless only this machine
+                             reaches it
+      --invitations FILE     words, one a line, that each allow one new vault; without it, anybody may create one
+      --certificate FILE     a certificate with its chain, in PEM, to serve HTTPS
+      --key FILE             its key, in PEM
+      --quota BYTES          the most bytes of objects of one vault (1073741824)
+      --rate REQUESTS        the most requests of one address in a second (1000)
+      --reset VAULT          removes a vault with its keys and objects, and ends; its devices put them again
+      --help                 this text
+
+    The first line of standard output is "listening on http://HOST:PORT". SIGTERM and SIGINT end it.
+
+    """
+
+  struct Failure: Error {
+    let sentence: String
+  }
+
+  init(_ words: [String]) throws(Failure) {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      var option = word
+      var value: String?
+      if let equals = word.firstIndex(of: "="), word.hasPrefix("--") {
+        option = String(word[..<equals])
+        value = String(word[word.index(after: equals)...])
+      }
+      func argument() throws(Failure) -> String {
+        guard let found = value ?? rest.popFirst(), !found.isEmpty else {
+          throw Failure(sentence: "\(option) takes a value")
+        }
+        return found
+      }
+      func number() throws(Failure) -> Int {
+        let text = try argument()
+        guard let number = Int(text), number > 0 else {
+          throw Failure(sentence: "\(option) takes a positive number, not \"\(text)\"")
+        }
+        return number
+      }
+      switch option {
+      case "--help", "-h": wantsHelp = true
+      case "--listen": listen = try argument()
+      case "--database": database = try argument()
+      case "--name": names.append(try argument())
+      case "--invitations": invitations = try argument()
+      case "--certificate": certificate = try argument()
+      case "--key": key = try argument()
+      case "--quota": quota = try number()
+      case "--rate": rate = try number()
+      case "--reset": reset = try argument()
+      default: throw Failure(sentence: "\"\(word)\" is no option")
+      }
+    }
+    if wantsHelp { return }
+    guard listen != nil || reset != nil else { throw Failure(sentence: "--listen is missing") }
+    guard (certificate == nil) == (key == nil) else {
+      throw Failure(sentence: "--certificate and --key go together")
     }
   }
 }

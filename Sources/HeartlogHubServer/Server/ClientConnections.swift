@@ -1,6 +1,5 @@
-import Heartlog
 import HeartlogFiles
-import HeartlogHub
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin
@@ -15,7 +14,7 @@ import HeartlogHub
 /// Connections and the memory for bodies are shared out: among addresses, then among the vaults of an address, then among the sessions of
 /// a vault. When one of them is used up, whoever holds most gives way to whoever would still hold less.
 ///
-/// Unchecked: guarded by `condition`.
+/// Unchecked: guarded by `monitor`.
 final class ClientConnections: @unchecked Sendable {
   struct Limits: Sendable {
     var connections = 4_096
@@ -76,7 +75,7 @@ final class ClientConnections: @unchecked Sendable {
   private let limits: Limits
   private let now: @Sendable () -> UInt64
   private let shutDown: @Sendable (_ descriptor: Int32) -> Void
-  private let condition = Condition()
+  private let monitor = Monitor()
   private var connections: [Int: Connection] = [:]
   /// Those that were not dropped, in the order in which they came.
   private var open: [String: [Int]] = [:]
@@ -101,18 +100,20 @@ final class ClientConnections: @unchecked Sendable {
 
   /// Closes connections that are late, from now on.
   func start() throws(HeartlogError) {
-    thread = try WorkerThread { [unowned self] in
-      while condition.withLock({
-        if !isEnding { condition.wait(milliseconds: 1_000) }
-        return !isEnding
-      }) { closeLate() }
-    }
+    thread = try WorkerThread { [unowned self] in keepClosing() }
+  }
+
+  private func keepClosing() {
+    while monitor.withLock({
+      if !isEnding { monitor.wait(milliseconds: 1_000) }
+      return !isEnding
+    }) { closeLate() }
   }
 
   func stop() {
-    let thread = condition.withLock {
+    let thread = monitor.withLock {
       isEnding = true
-      condition.notify()
+      monitor.notifyAll()
       defer { self.thread = nil }
       return self.thread
     }
@@ -121,7 +122,7 @@ final class ClientConnections: @unchecked Sendable {
 
   /// Closes the connections whose deadlines are over.
   func closeLate() {
-    condition.withLock {
+    monitor.withLock {
       let now = now()
       for (id, connection) in connections {
         if let deadline = connection.deadline, deadline <= now { drop(id) }
@@ -137,7 +138,7 @@ final class ClientConnections: @unchecked Sendable {
 
   /// Adds a connection. If there are too many, another one is closed for it, or it is a spare one.
   func add(_ descriptor: Int32, of address: String) -> Int {
-    condition.withLock {
+    monitor.withLock {
       let count = (open[address]?.count ?? 0) + 1
       var isSpare = false
       if count > limits.connectionsOfAddress {
@@ -162,7 +163,7 @@ final class ClientConnections: @unchecked Sendable {
 
   /// Forgets a connection. Its descriptor is valid until this returns.
   func remove(_ id: Int) {
-    condition.withLock {
+    monitor.withLock {
       forget(id)
       free += connections.removeValue(forKey: id)?.held ?? 0
     }
@@ -176,12 +177,12 @@ final class ClientConnections: @unchecked Sendable {
       connection.state = .working
       connection.deadline = nil
     }
-    return condition.withLock { connections[id]?.isSpare == false }
+    return monitor.withLock { connections[id]?.isSpare == false }
   }
 
   /// A request was answered, or given up.
   func end(_ id: Int) {
-    condition.withLock { free += connections[id]?.held ?? 0 }
+    monitor.withLock { free += connections[id]?.held ?? 0 }
     change(id) { connection in
       connection.held = 0
       connection.owner = connection.owner.prefix(1)
@@ -206,10 +207,10 @@ final class ClientConnections: @unchecked Sendable {
   }
 
   /// Closes a connection whose client is too slow.
-  func close(_ id: Int) { condition.withLock { drop(id) } }
+  func close(_ id: Int) { monitor.withLock { drop(id) } }
 
   private func change(_ id: Int, _ body: (inout Connection) -> Void) {
-    condition.withLock {
+    monitor.withLock {
       guard var connection = connections[id] else { return }
       body(&connection)
       connections[id] = connection
@@ -269,14 +270,14 @@ final class ClientConnections: @unchecked Sendable {
       connection.state = .receiving
       connection.deadline = deadline(HubLimits.silenceSeconds)
     }
-    return condition.withLock { byteCount <= free || victims(byteCount, for: id) != nil }
+    return monitor.withLock { byteCount <= free || victims(byteCount, for: id) != nil }
   }
 
   /// Takes memory for bytes that came or will be sent. If there is none, other connections may be closed for them.
   ///
   /// - Returns: False if there is no room for them.
   func take(_ id: Int, _ byteCount: Int) -> Bool {
-    condition.withLock {
+    monitor.withLock {
       guard let connection = connections[id], !connection.isDropped else { return false }
       if byteCount > free {
         guard let victims = victims(byteCount, for: id) else { return false }
@@ -332,5 +333,43 @@ final class ClientConnections: @unchecked Sendable {
       if missing <= 0 { return victims }
     }
     return nil
+  }
+}
+
+/// How many requests an address may make in a second. Unchecked: guarded by `monitor`.
+final class RateLimit: @unchecked Sendable {
+  private struct Bucket {
+    var requests: Double
+    var time: UInt64
+  }
+
+  private let monitor = Monitor()
+  private let rate: Double
+  private let now: @Sendable () -> UInt64
+  private var buckets: [String: Bucket] = [:]
+  private static let bucketsMax = 65_536
+
+  init(_ rate: Int, now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds) {
+    self.rate = Double(rate)
+    self.now = now
+  }
+
+  /// Counts a request. Returns false if it is one too many.
+  func admits(_ address: String) -> Bool {
+    monitor.withLock {
+      let now = now()
+      if buckets.count >= Self.bucketsMax {
+        // Those that are full again are like new ones.
+        buckets = buckets.filter { now < $0.value.time + 1_000_000_000 }
+        if buckets.count >= Self.bucketsMax { buckets = [:] }
+      }
+      var bucket = buckets[address] ?? Bucket(requests: rate, time: now)
+      bucket.requests = min(rate, bucket.requests + Double(now - bucket.time) / 1e9 * rate)
+      bucket.time = now
+      defer { buckets[address] = bucket }
+      guard bucket.requests >= 1 else { return false }
+      bucket.requests -= 1
+      return true
+    }
   }
 }

@@ -1,11 +1,11 @@
-import Heartlog
+import CMicrohttpd
 import HeartlogFiles
-import HeartlogHub
+import HeartlogFormat
 
-/// The open event streams, and the thread that fills them. Unchecked: guarded by `condition`.
+/// The open event streams, and the thread that fills them. Unchecked: guarded by `monitor`.
 final class EventStreams: @unchecked Sendable {
   private let service: HubService
-  private let condition = Condition()
+  private let monitor = Monitor()
   private var streams: [VaultID: [ObjectIdentifier: EventStream]] = [:]
   private var due: [ObjectIdentifier: EventStream] = [:]
   /// Vaults of which keys were removed.
@@ -28,11 +28,11 @@ final class EventStreams: @unchecked Sendable {
     thread = try WorkerThread { [weak self] in while self?.turn() ?? false {} }
   }
 
-  var count: Int { condition.withLock { streams.values.reduce(0) { $0 + $1.count } } }
+  var count: Int { monitor.withLock { streams.values.reduce(0) { $0 + $1.count } } }
 
   /// Adds a stream, for which another one of its session or its vault may end. Returns false if the hub stops.
   func add(_ stream: EventStream) -> Bool {
-    condition.withLock {
+    monitor.withLock {
       if isEnding { return false }
       let others = streams[stream.member.vault].map { Array($0.values) } ?? []
       let own = others.filter { $0.token == stream.token }
@@ -40,13 +40,13 @@ final class EventStreams: @unchecked Sendable {
       surplus.min { $0.start < $1.start }?.finish()
       streams[stream.member.vault, default: [:]][ObjectIdentifier(stream)] = stream
       due[ObjectIdentifier(stream)] = stream
-      condition.notify()
+      monitor.notifyAll()
       return true
     }
   }
 
   func remove(_ stream: EventStream) {
-    condition.withLock {
+    monitor.withLock {
       streams[stream.member.vault]?[ObjectIdentifier(stream)] = nil
       if streams[stream.member.vault]?.isEmpty ?? false { streams[stream.member.vault] = nil }
       due[ObjectIdentifier(stream)] = nil
@@ -55,26 +55,26 @@ final class EventStreams: @unchecked Sendable {
 
   /// Objects were put in a vault.
   private func tell(_ vault: VaultID) {
-    condition.withLock {
+    monitor.withLock {
       guard let streams = streams[vault] else { return }
       due.merge(streams) { $1 }
-      condition.notify()
+      monitor.notifyAll()
     }
   }
 
   /// Sessions of a vault may be over.
   func check(_ vault: VaultID) {
-    condition.withLock {
+    monitor.withLock {
       unsure.insert(vault)
-      condition.notify()
+      monitor.notifyAll()
     }
   }
 
   /// Ends all streams, and takes no more.
   func close() {
-    let thread = condition.withLock {
+    let thread = monitor.withLock {
       isEnding = true
-      condition.notify()
+      monitor.notifyAll()
       defer { self.thread = nil }
       return self.thread
     }
@@ -100,9 +100,9 @@ final class EventStreams: @unchecked Sendable {
 
   /// Fills the streams that are due. Returns false at the end.
   private func turn() -> Bool {
-    let (work, checked, unsure) = condition.withLock { () -> ([EventStream], [EventStream], [EventStream]) in
+    let (work, checked, unsure) = monitor.withLock { () -> ([EventStream], [EventStream], [EventStream]) in
       if due.isEmpty, self.unsure.isEmpty, !isEnding {
-        condition.wait(milliseconds: streams.isEmpty ? 1_000 : Self.pauseMilliseconds)
+        monitor.wait(milliseconds: streams.isEmpty ? 1_000 : Self.pauseMilliseconds)
       }
       defer {
         due = [:]
@@ -113,7 +113,7 @@ final class EventStreams: @unchecked Sendable {
         self.unsure.flatMap { streams[$0].map { Array($0.values) } ?? [] }
       )
     }
-    let left = condition.withLock { isEnding ? streams.values.flatMap(\.values) : nil }
+    let left = monitor.withLock { isEnding ? streams.values.flatMap(\.values) : nil }
     if let left {
       for stream in left { stream.finish() }
       return false
@@ -131,12 +131,12 @@ final class EventStreams: @unchecked Sendable {
       if now >= stream.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }
     }
     if !late.isEmpty {
-      condition.withLock {
+      monitor.withLock {
         for stream in late where streams[stream.member.vault]?[ObjectIdentifier(stream)] != nil {
           due[ObjectIdentifier(stream)] = stream
         }
         // A client that is slow is asked again soon.
-        condition.wait(milliseconds: 50)
+        monitor.wait(milliseconds: 50)
       }
     }
     return true
@@ -147,5 +147,136 @@ final class EventStreams: @unchecked Sendable {
     do throws(HubRefusal) { if try !service.isOpen(stream.token) { stream.finish() } } catch {
       stream.finish()
     }
+  }
+}
+
+/// One answer to `GET …/changes`: "Changes" in docs/hub.md.
+///
+/// Unchecked: what changes is guarded by `monitor`, the connection included: it is suspended while `isSuspended` says so.
+final class EventStream: @unchecked Sendable {
+  let member: VaultMember
+  let token: Digest
+  let start = MonotonicClock.nanoseconds()
+  let end: UInt64
+  private let connection: ConnectionHandle
+  /// Closes the connection.
+  private let drop: @Sendable () -> Void
+  private let monitor = Monitor()
+  private var pending: [UInt8] = Array(":\n\n".utf8)
+  private var isSuspended = false
+  private var isEnded = false
+  private var cursor: String?
+  private var lastEvent = MonotonicClock.nanoseconds()
+
+  init(
+    member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle,
+    drop: @escaping @Sendable () -> Void
+  ) {
+    self.member = member
+    self.token = token
+    self.end = end
+    self.cursor = cursor
+    self.connection = connection
+    self.drop = drop
+  }
+
+  static let listMax = 100
+  /// Each stream has one all the time.
+  private static let bufferBytes = 1_024
+  /// Half of what the page promises, less a little.
+  static let silence: UInt64 = 15 * 1_000_000_000
+  /// How long a client may take for an event.
+  private static let takingMax = UInt64(HubLimits.silenceSeconds) * 1_000_000_000
+
+  /// Fills a buffer of the library with what is to be sent. Suspends the connection if there is nothing.
+  ///
+  /// - Returns: How many bytes were copied, or how the stream ends.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    monitor.withLock {
+      if !pending.isEmpty {
+        let count = min(pending.count, buffer.count)
+        pending.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        pending.removeFirst(count)
+        return count
+      }
+      if isEnded { return -1 }
+      isSuspended = true
+      connection.suspend()
+      return 0
+    }
+  }
+
+  /// Sends what was put after the cursor. Returns false if the client has not taken the event before.
+  func send(from service: HubService) throws(HubRefusal) -> Bool {
+    let (cursor, isBusy) = monitor.withLock { (self.cursor, !pending.isEmpty && !isSuspended) }
+    if isBusy { return false }
+    let list = try refusals(try service.engine.list(after: cursor, limit: Self.listMax, as: member))
+    if list.entries.isEmpty, !list.startsOver {
+      monitor.withLock { self.cursor = list.cursor }
+      return true
+    }
+    var writer = JSONWriter()
+    writer.beginObject()
+    let isWhole = !list.hasMore && !list.startsOver
+    if isWhole {
+      list.append(to: &writer)
+    } else {
+      writer.member("cursor", list.head)
+    }
+    writer.endObject()
+    let id = isWhole ? list.cursor : list.head
+    append(Array("id: \(id)\ndata: ".utf8) + writer.bytes + Array("\n\n".utf8), cursor: id)
+    return true
+  }
+
+  /// Sends a comment if nothing was sent for long. Returns whether it did.
+  func keepAlive(_ now: UInt64) -> Bool {
+    let isSilent = monitor.withLock { isSuspended && now >= lastEvent + Self.silence }
+    if isSilent { append(Array(":\n\n".utf8), cursor: nil) }
+    return isSilent
+  }
+
+  /// Closes the connection of a client that has not taken an event for too long.
+  func dropIfStuck(_ now: UInt64) {
+    let isStuck = monitor.withLock { !pending.isEmpty && !isSuspended && now >= lastEvent + Self.takingMax }
+    if isStuck { drop() }
+  }
+
+  private func append(_ bytes: [UInt8], cursor: String?) {
+    monitor.withLock {
+      if let cursor { self.cursor = cursor }
+      pending.append(contentsOf: bytes)
+      lastEvent = MonotonicClock.nanoseconds()
+      wake()
+    }
+  }
+
+  /// Ends the stream once what waits was sent.
+  func finish() {
+    monitor.withLock {
+      isEnded = true
+      wake()
+    }
+  }
+
+  private func wake() {
+    guard isSuspended else { return }
+    isSuspended = false
+    connection.resume()
+  }
+
+  /// The response of the library that reads from this stream.
+  func response() -> OpaquePointer? {
+    let context = Unmanaged.passRetained(self).toOpaque()
+    let response = MHD_create_response_from_callback(
+      UInt64.max, Self.bufferBytes,
+      { context, _, buffer, count in
+        guard let context, let buffer else { return -2 }
+        let stream = Unmanaged<EventStream>.fromOpaque(context).takeUnretainedValue()
+        let start = UnsafeMutableRawPointer(buffer)
+        return stream.read(into: UnsafeMutableRawBufferPointer(start: start, count: count))
+      }, context, { context in context.map { Unmanaged<EventStream>.fromOpaque($0).release() } })
+    if response == nil { Unmanaged<EventStream>.fromOpaque(context).release() }
+    return response
   }
 }

@@ -1,8 +1,9 @@
-import HeartlogHub
+import HeartlogFiles
+import HeartlogFormat
 
-/// What `/metrics` tells. Unchecked: guarded by `condition`.
+/// What `/metrics` tells. Unchecked: guarded by `monitor`.
 final class HubMetrics: @unchecked Sendable {
-  private let condition = Condition()
+  private let monitor = Monitor()
   private var requests: [String: [UInt32: Int]] = [:]
   private var puts = 0
   private var bytesIn = 0
@@ -13,7 +14,7 @@ final class HubMetrics: @unchecked Sendable {
 
   /// Counts a request. Event streams have no duration.
   func count(method: String, status: UInt32, seconds: Double?) {
-    condition.withLock {
+    monitor.withLock {
       requests[method, default: [:]][status, default: 0] += 1
       guard let seconds else { return }
       buckets[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
@@ -22,17 +23,17 @@ final class HubMetrics: @unchecked Sendable {
   }
 
   func countPut(_ byteCount: Int) {
-    condition.withLock {
+    monitor.withLock {
       puts += 1
       bytesIn += byteCount
     }
   }
 
-  func countGet(_ byteCount: Int) { condition.withLock { bytesOut += byteCount } }
+  func countGet(_ byteCount: Int) { monitor.withLock { bytesOut += byteCount } }
 
   /// Prometheus' text format, version 0.0.4.
   func text(streams: Int, vaults: Int?) -> String {
-    condition.withLock {
+    monitor.withLock {
       var lines = ["# TYPE heartlog_hub_requests_total counter"]
       for (method, statuses) in requests.sorted(by: { $0.key < $1.key }) {
         for (status, count) in statuses.sorted(by: { $0.key < $1.key }) {

@@ -1,5 +1,3 @@
-import Heartlog
-import HeartlogHub
 import HeartlogFormat
 
 /// A request whose headers were checked, and whose body was read.
@@ -68,4 +66,223 @@ extension JSONValue {
     }
     return keys
   }
+}
+
+/// What a request asks for: "Requests and answers" in docs/hub.md.
+enum HubRoute: Hashable, Sendable {
+  case health
+  case metrics
+  case challenge
+  case openSession
+  case createVault(VaultID)
+  case keys(VaultID)
+  case changeKeys(VaultID)
+  case list(VaultID, after: String?, limit: Int)
+  case get(VaultID, String)
+  case put(VaultID, String)
+  case delete(VaultID, String)
+  case changes(VaultID, after: String?)
+
+  /// The vault that the path names.
+  var vault: VaultID? {
+    switch self {
+    case .health, .metrics, .challenge, .openSession: nil
+    case .createVault(let vault), .keys(let vault), .changeKeys(let vault), .list(let vault, _, _),
+      .get(let vault, _),
+      .put(let vault, _), .delete(let vault, _), .changes(let vault, _):
+      vault
+    }
+  }
+
+  /// Whether the request has a session.
+  var needsSession: Bool {
+    if case .createVault = self { return false }
+    return vault != nil
+  }
+
+  /// The most bytes of a body.
+  var bodyBytesMax: Int {
+    switch self {
+    case .put: HubLimits.objectBytesMax
+    case .challenge, .openSession: HubLimits.jsonBytesMax
+    case .createVault(let vault):
+      vault.isEncrypted ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
+    case .changeKeys: HubLimits.keysBytesMax
+    default: 0
+    }
+  }
+
+  var wantsBody: Bool { bodyBytesMax > 0 }
+
+  /// Reads the target of a request as it was sent.
+  init(method: String, target: String) throws(HubRefusal) {
+    guard target.utf8.count <= HubLimits.pathBytesMax else { throw HubRefusal(414, "The path is too long") }
+    let parts = target[...].parts(separatedBy: "?", maxSplits: 1)
+    let path = parts[0]
+    let query = parts.count > 1 ? String(parts[1]) : ""
+    guard path.utf8.allSatisfy(Self.isPlain) else {
+      throw HubRefusal(
+        400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
+    }
+    let words = Array(path.parts(separatedBy: "/").dropFirst())
+    guard path.utf8.first == UInt8(ascii: "/"), !words.contains("") || words == [""], !words.contains("."),
+      !words.contains("..")
+    else {
+      throw HubRefusal(400, "The path is malformed")
+    }
+    func only(_ methods: [String: HubRoute]) throws(HubRefusal) -> HubRoute {
+      guard query.isEmpty else { throw HubRefusal(400, "This path takes no query") }
+      guard let route = methods[method] else {
+        throw HubRefusal(
+          405, "This path does not take this method", allow: methods.keys.sorted().joined(separator: ", "))
+      }
+      return route
+    }
+    if words == ["healthz"] {
+      self = try only(["GET": .health])
+    } else if words == ["metrics"] {
+      self = try only(["GET": .metrics])
+    } else if words == ["v1", "challenges"] {
+      self = try only(["POST": .challenge])
+    } else if words == ["v1", "sessions"] {
+      self = try only(["POST": .openSession])
+    } else if words.count >= 3, words[0] == "v1", words[1] == "vaults" {
+      guard let vault = VaultID(String(words[2])) else {
+        throw HubRefusal(400, "A vault has 32 lower-case hexadecimal digits")
+      }
+      let rest = words.dropFirst(3)
+      switch rest.first {
+      case nil: self = try only(["PUT": .createVault(vault)])
+      case "keys" where rest.count == 1: self = try only(["GET": .keys(vault), "POST": .changeKeys(vault)])
+      case "objects" where rest.count == 1:
+        guard method == "GET" else {
+          throw HubRefusal(405, "This path does not take this method", allow: "GET")
+        }
+        let query = try Self.values(in: query, names: ["after", "limit"])
+        var limit = HubLimits.listMax
+        if let text = query["limit"] {
+          guard let number = Int(text), (1...HubLimits.listMax).contains(number), String(number) == text
+          else {
+            throw HubRefusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
+          }
+          limit = number
+        }
+        self = .list(vault, after: try Self.cursor(query["after"]), limit: limit)
+      case "changes" where rest.count == 1:
+        guard method == "GET" else {
+          throw HubRefusal(405, "This path does not take this method", allow: "GET")
+        }
+        self = .changes(vault, after: try Self.cursor(try Self.values(in: query, names: ["after"])["after"]))
+      case "objects":
+        let name = String(path[words[4].startIndex...])
+        guard FolderPlace.isObject(name) else { throw HubRefusal(400, "This is no object's name") }
+        self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
+      default: throw HubRefusal(404, "There is no such path")
+      }
+    } else {
+      throw HubRefusal(404, "There is no such path")
+    }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "/"):
+      true
+    default: false
+    }
+  }
+
+  private static func values(in query: String, names: Set<String>) throws(HubRefusal) -> [String: String] {
+    var values: [String: String] = [:]
+    if query.isEmpty { return values }
+    for part in query.split(separator: "&", omittingEmptySubsequences: false) {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard pair.count == 2, names.contains(pair[0]), values[pair[0]] == nil else {
+        throw HubRefusal(400, "This path takes \(names.sorted().joined(separator: " and "))")
+      }
+      values[pair[0]] = pair[1]
+    }
+    return values
+  }
+
+  private static func cursor(_ text: String?) throws(HubRefusal) -> String? {
+    guard let text else { return nil }
+    guard ChangeCursor(text) != nil else { throw HubRefusal(400, "This is no cursor") }
+    return text
+  }
+}
+
+/// What a hub answers to a request.
+struct HubAnswer: Sendable {
+  var status: UInt32
+  var contentType = "application/json"
+  var body: [UInt8] = []
+  /// In seconds.
+  var retryAfter: Int?
+  /// The methods that a path takes.
+  var allow: String?
+
+  static func json(_ status: UInt32, _ write: (inout JSONWriter) -> Void) -> HubAnswer {
+    var writer = JSONWriter()
+    writer.beginObject()
+    write(&writer)
+    writer.endObject()
+    return HubAnswer(status: status, body: writer.bytes)
+  }
+
+  static func bytes(_ bytes: [UInt8]) -> HubAnswer {
+    HubAnswer(status: 200, contentType: "application/octet-stream", body: bytes)
+  }
+
+  static func text(_ text: String) -> HubAnswer {
+    HubAnswer(status: 200, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
+  }
+}
+
+/// Why a request is refused: "Errors" in docs/hub.md.
+struct HubRefusal: Error, Hashable {
+  let status: UInt32
+  let sentence: String
+  var retryAfter: Int?
+  var allow: String?
+  /// For the log of the operator.
+  var detail: String?
+
+  init(_ status: UInt32, _ sentence: String, retryAfter: Int? = nil, allow: String? = nil) {
+    self.status = status
+    self.sentence = sentence
+    self.retryAfter = retryAfter
+    self.allow = allow
+  }
+
+  /// Whether its key may open another one, it is told when it tries.
+  static let sessionOver = HubRefusal(401, "The session is over")
+
+  static let unknownChallenge = HubRefusal(401, "The challenge is unknown, used or old")
+
+  init(_ error: HeartlogError) {
+    switch error.code {
+    case .invalid: self.init(400, error.message)
+    case .diskFull: self.init(507, "The hub's disk is full")
+    case .notAdmitted: self = .sessionOver
+    default: self.init(503, "The hub cannot do this now", retryAfter: 2)
+    }
+    if status >= 500 { detail = error.description }
+  }
+
+  var answer: HubAnswer {
+    var answer = HubAnswer.json(status) { writer in
+      writer.member("error", sentence)
+    }
+    answer.retryAfter = retryAfter
+    answer.allow = allow
+    return answer
+  }
+}
+
+/// Makes a call of the engine, and refuses what it throws.
+func refusals<R>(_ body: @autoclosure () throws(HeartlogError) -> R) throws(HubRefusal) -> R {
+  do { return try body() } catch { throw HubRefusal(error) }
 }

@@ -1,7 +1,5 @@
 import CMicrohttpd
-import Heartlog
 import HeartlogFiles
-import HeartlogHub
 import HeartlogFormat
 
 #if canImport(Darwin)
@@ -19,7 +17,7 @@ import HeartlogFormat
 /// Unchecked: `daemon` is written at the start and at the stop, the rest is thread-safe.
 final class HubServer: @unchecked Sendable {
   struct Options: Sendable {
-    var address = SocketAddress.loopback
+    let address: SocketAddress
     /// The hosts that clients may sign for, in lower case; if there is none, this machine's.
     var names: Set<String> = []
     /// A certificate and its key, in PEM.
@@ -294,15 +292,12 @@ final class HubServer: @unchecked Sendable {
   ) throws(HubRefusal) -> MHD_Result {
     switch request.route {
     case .metrics:
-      let vaults = try refusals { () throws(HeartlogError) in try service.engine.vaultCount() }
+      let vaults = try refusals(try service.engine.vaultCount())
       return send(.text(metrics.text(streams: streams.count, vaults: vaults)), exchange, connection)
     case .get(_, let name):
       let member = exchange.member
-      let found = try refusals { () throws(HeartlogError) in
-        try service.engine.get(name, as: member) { byteCount in
-          connections.take(exchange.connection, byteCount)
-        }
-      }
+      let found = try refusals(
+        try service.engine.get(name, as: member) { connections.take(exchange.connection, $0) })
       switch found {
       case .missing: throw HubRefusal(404, "There is no such object")
       case .refused: throw HubRefusal(503, "Too many bodies are being sent", retryAfter: 1)
@@ -372,23 +367,16 @@ final class HubServer: @unchecked Sendable {
   private func log(_ exchange: Exchange, _ nanoseconds: UInt64) {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.name("time")
-    writer.value(RFC3339.text(WallClock.milliseconds()))
-    writer.name("status")
-    writer.value(exchange.status)
-    writer.name("method")
-    writer.value(exchange.method)
+    writer.member("time", RFC3339.text(Milliseconds(WallClock.nanoseconds / 1_000_000)))
+    writer.member("status", exchange.status)
+    writer.member("method", exchange.method)
     if let vault = exchange.request?.route.vault {
-      writer.name("vault")
-      writer.value(vault.description)
+      writer.member("vault", vault.description)
     }
-    writer.name("milliseconds")
-    writer.value(nanoseconds / 1_000_000)
-    writer.name("client")
-    writer.value(exchange.client)
+    writer.member("milliseconds", nanoseconds / 1_000_000)
+    writer.member("client", exchange.client)
     if let detail = exchange.detail {
-      writer.name("error")
-      writer.value(detail)
+      writer.member("error", detail)
     }
     writer.endObject()
     writer.endLine()
@@ -409,30 +397,119 @@ extension Exchange {
   }
 }
 
-/// How many requests run, and whether more are taken. Unchecked: guarded by `condition`.
+/// How many requests run, and whether more are taken. Unchecked: guarded by `monitor`.
 private final class Activity: @unchecked Sendable {
-  private let condition = Condition()
+  private let monitor = Monitor()
   private var running = 0
   private var stops = false
 
-  var isStopping: Bool { condition.withLock { stops } }
+  var isStopping: Bool { monitor.withLock { stops } }
 
-  func begin() { condition.withLock { running += 1 } }
+  func begin() { monitor.withLock { running += 1 } }
 
   func end() {
-    condition.withLock {
+    monitor.withLock {
       running -= 1
-      if running == 0 { condition.notify() }
+      if running == 0 { monitor.notifyAll() }
     }
   }
 
-  func stop() { condition.withLock { stops = true } }
+  func stop() { monitor.withLock { stops = true } }
 
   /// Waits until nothing runs, or for so long.
   func waitForRest(milliseconds: Int) {
     let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
-    condition.withLock {
-      while running > 0, MonotonicClock.nanoseconds() < end { condition.wait(milliseconds: 100) }
+    monitor.withLock {
+      while running > 0, MonotonicClock.nanoseconds() < end { monitor.wait(milliseconds: 100) }
     }
+  }
+}
+
+/// One request and its answer, from the first line to the last byte.
+///
+/// Unchecked: the library's thread of its connection uses it, or, while the connection is suspended, the thread that answers.
+final class Exchange: @unchecked Sendable {
+  let target: String
+  /// The id of its connection.
+  let connection: Int
+  let start = MonotonicClock.nanoseconds()
+  var isStarted = false
+  var method = ""
+  var client = ""
+  /// What was asked for, once the headers were checked.
+  var request: HubRequest?
+  /// How many bytes its body has.
+  var announced = 0
+  /// Whether the connection is closed after the answer.
+  var closes = false
+  /// What is sent once the connection goes on.
+  var answer: HubAnswer?
+  var session: (token: Digest, session: HubSession)?
+  var stream: EventStream?
+  var status: UInt32 = 0
+  /// For the log alone.
+  var detail: String?
+
+  init(target: String, connection: Int) {
+    self.target = target
+    self.connection = connection
+  }
+}
+
+/// A connection of the library. Unchecked: its calls may come from any thread while the connection is suspended.
+struct ConnectionHandle: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  /// What `ClientConnections` gave it.
+  var id: Int { Int(bitPattern: heartlog_connection_context(pointer)) }
+
+  func suspend() { MHD_suspend_connection(pointer) }
+  func resume() { MHD_resume_connection(pointer) }
+
+  func header(_ name: String) -> String? {
+    MHD_lookup_connection_value(pointer, .HEADER_KIND, name).map { String(cString: $0) }
+  }
+
+  /// How many headers of a name there are.
+  func count(_ name: String) -> Int {
+    final class Counter {
+      let name: String
+      var count = 0
+      init(_ name: String) { self.name = name }
+    }
+    let counter = Counter(name)
+    withExtendedLifetime(counter) {
+      _ = MHD_get_connection_values(
+        pointer, .HEADER_KIND,
+        { context, _, key, _ in
+          guard let context, let key else { return .YES }
+          let counter = Unmanaged<Counter>.fromOpaque(context).takeUnretainedValue()
+          if String(cString: key).lowercased() == counter.name { counter.count += 1 }
+          return .YES
+        }, Unmanaged.passUnretained(counter).toOpaque())
+    }
+    return counter.count
+  }
+
+  var headerBytes: Int {
+    Int(heartlog_request_header_bytes(pointer))
+  }
+
+  func send(_ answer: HubAnswer, closes: Bool) -> MHD_Result {
+    let response = answer.body.withUnsafeBytes { body in
+      // The library copies the bytes, and changes none.
+      MHD_create_response_from_buffer(
+        body.count, UnsafeMutableRawPointer(mutating: body.baseAddress), .RESPMEM_MUST_COPY)
+    }
+    guard let response else { return .NO }
+    defer { MHD_destroy_response(response) }
+    if !answer.body.isEmpty {
+      MHD_add_response_header(response, "Content-Type", answer.contentType)
+      MHD_add_response_header(response, "Cache-Control", "no-store")
+    }
+    if let seconds = answer.retryAfter { MHD_add_response_header(response, "Retry-After", String(seconds)) }
+    if let allow = answer.allow { MHD_add_response_header(response, "Allow", allow) }
+    if closes { MHD_add_response_header(response, "Connection", "close") }
+    return MHD_queue_response(pointer, answer.status, response)
   }
 }

@@ -1,10 +1,8 @@
-import Heartlog
 import HeartlogFormat
-import HeartlogHub
 
 /// Answers requests, whatever carries them. Keeps nothing: what lasts is behind the engine.
 struct HubService: Sendable {
-  let engine: any HubEngine
+  let engine: HubEngine
   /// Words that each allow one vault; `nil` if anybody may create one.
   let invitations: Set<String>?
 
@@ -25,7 +23,7 @@ struct HubService: Sendable {
       throw HubRefusal(401, "There is no session")
     }
     let token = SHA256Hasher.digest(of: Array(authorization.dropFirst(7).utf8))
-    let found = try refusals { () throws(HeartlogError) in try engine.sessions.session(token) }
+    let found = try refusals(try engine.session(token))
     guard let session = found else { throw HubRefusal.sessionOver }
     guard session.member.vault == vault else { throw HubRefusal(403, "The session is for another vault") }
     return (token, session)
@@ -33,10 +31,8 @@ struct HubService: Sendable {
 
   /// Whether the session of a token is not over. A key that another hub has just removed ends it too.
   func isOpen(_ token: Digest) throws(HubRefusal) -> Bool {
-    try refusals { () throws(HeartlogError) in
-      guard let member = try engine.sessions.session(token)?.member else { return false }
-      return try engine.isAdmitted(member.key, to: member.vault)
-    }
+    guard let member = try refusals(try engine.session(token))?.member else { return false }
+    return try refusals(try engine.isAdmitted(member.key, to: member.vault))
   }
 
   // MARK: Requests that are answered at once
@@ -45,7 +41,7 @@ struct HubService: Sendable {
   func answer(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     switch request.route {
     case .health:
-      try refusals { () throws(HeartlogError) in try engine.check() }
+      try refusals(try engine.check())
       return .text("ok")
     case .challenge: return try challenge(request)
     case .openSession: return try openSession(request)
@@ -58,13 +54,10 @@ struct HubService: Sendable {
   func answer(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     switch request.route {
     case .list(_, let cursor, let limit):
-      return .list(
-        try refusals { () throws(HeartlogError) in
-          try engine.list(after: cursor, limit: limit, as: member)
-        })
+      return .list(try refusals(try engine.list(after: cursor, limit: limit, as: member)))
     case .changeKeys: return try changeKeys(request, as: member)
     case .keys:
-      let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
+      let keys = try refusals(try engine.keys(of: member.vault))
       guard let keys, keys.keys.contains(member.key) else { throw HubRefusal.sessionOver }
       return .keys(keys)
     default: preconditionFailure("answered by the server, or without a session")
@@ -73,9 +66,7 @@ struct HubService: Sendable {
 
   private func challenge(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     _ = try request.object()
-    let challenge = try refusals { () throws(HeartlogError) in
-      try engine.sessions.challengeKey().challenge(for: request.host, at: WallClock.seconds)
-    }
+    let challenge = engine.challengeKey.challenge(for: request.host, at: WallClock.seconds)
     return .json(200) { writer in
       writer.name("challenge")
       writer.value(Hexadecimal.text(challenge.bytes))
@@ -84,10 +75,9 @@ struct HubService: Sendable {
 
   /// Checks the challenge and the signature.
   private func verify(_ proof: KeyProof, vault: VaultID, host: String) throws(HubRefusal) {
-    let isGood = try refusals { () throws(HeartlogError) in
-      try engine.sessions.challengeKey().admits(proof.challenge, for: host, at: WallClock.seconds)
+    guard engine.challengeKey.admits(proof.challenge, for: host, at: WallClock.seconds) else {
+      throw HubRefusal.unknownChallenge
     }
-    guard isGood else { throw HubRefusal.unknownChallenge }
     guard proof.key.verifies(proof.signature, of: proof.challenge.message(vault: vault, host: host)) else {
       throw HubRefusal(403, "The signature is wrong")
     }
@@ -100,7 +90,7 @@ struct HubService: Sendable {
     }
     let proof = try KeyProof(object)
     try verify(proof, vault: vault, host: request.host)
-    guard try refusals({ () throws(HeartlogError) in try engine.isAdmitted(proof.key, to: vault) }) else {
+    guard try refusals(try engine.isAdmitted(proof.key, to: vault)) else {
       throw HubRefusal(403, "This key is not admitted to this vault")
     }
     return try open(200, vault, proof)
@@ -110,12 +100,11 @@ struct HubService: Sendable {
     // The alphabet of base64url.
     let session = String(
       Base64.text(RandomBytes.next(16)).prefix(22).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
-    let isOpen = try refusals { () throws(HeartlogError) in
-      try engine.sessions.open(
-        SHA256Hasher.digest(of: Array(session.utf8)), for: VaultMember(vault: vault, key: proof.key),
-        with: proof.challenge)
+    let token = SHA256Hasher.digest(of: Array(session.utf8))
+    let member = VaultMember(vault: vault, key: proof.key)
+    guard try refusals(try engine.openSession(token, for: member, with: proof.challenge)) else {
+      throw HubRefusal.unknownChallenge
     }
-    guard isOpen else { throw HubRefusal.unknownChallenge }
     return .json(status) { writer in
       writer.name("session")
       writer.value(session)
@@ -129,7 +118,7 @@ struct HubService: Sendable {
     let proof = try KeyProof(object)
     let invitation = object["invitation"]?.string
     try verify(proof, vault: vault, host: request.host)
-    if try refusals({ () throws(HeartlogError) in try engine.isAdmitted(proof.key, to: vault) }) {
+    if try refusals(try engine.isAdmitted(proof.key, to: vault)) {
       return try open(200, vault, proof)
     }
     // Does not reveal whether the vault exists.
@@ -151,10 +140,10 @@ struct HubService: Sendable {
       }
       keys = founding
     }
-    let isCreated = try refusals { () throws(HeartlogError) in
-      try engine.createVault(vault, keys: keys, invitation: invitations == nil ? nil : invitation)
+    let word = invitations == nil ? nil : invitation
+    guard try refusals(try engine.createVault(vault, keys: keys, invitation: word)) == .created else {
+      throw refusal
     }
-    guard isCreated == .created else { throw refusal }
     if let root = keys.root { try store(objects, as: VaultMember(vault: vault, key: root.key)) }
     return try open(201, vault, proof)
   }
@@ -171,7 +160,7 @@ struct HubService: Sendable {
   private func changeKeys(
     as member: VaultMember, _ change: @escaping @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
   ) throws(HubRefusal) -> AdmittedKeys {
-    let outcome = try refusals { () throws(HeartlogError) in try engine.changeKeys(as: member, change) }
+    let outcome = try refusals(try engine.changeKeys(as: member, change))
     switch outcome {
     case .success(let keys): return keys
     case .failure(.wrongCount):
@@ -185,9 +174,7 @@ struct HubService: Sendable {
 
   /// Stores the objects that a vault is created with. A client puts again what is missing.
   private func store(_ objects: [KeyObject], as root: VaultMember) throws(HubRefusal) {
-    for object in objects {
-      try refusals { () throws(HeartlogError) in _ = try engine.put(object.name, object.bytes, as: root) }
-    }
+    for object in objects { _ = try refusals(try engine.put(object.name, object.bytes, as: root)) }
   }
 
   /// Checks whether a member may put an object, and takes the keys from an epoch of the root or an admission.
@@ -198,7 +185,7 @@ struct HubService: Sendable {
     guard name.hasPrefix("keys/") else {
       if name.hasPrefix("\(member.owner)/") { return member }
       // A device that joins with the code has no session of its own yet.
-      let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
+      let keys = try refusals(try engine.keys(of: member.vault))
       guard keys?.root?.key == member.key else {
         throw HubRefusal(403, "A device puts objects under its own name")
       }
@@ -220,7 +207,7 @@ struct HubService: Sendable {
   /// Checks whether a member may delete an object.
   func checkDeleting(_ name: String, as member: VaultMember) throws(HubRefusal) {
     guard member.vault.isEncrypted else { return }
-    let keys = try refusals { () throws(HeartlogError) in try engine.keys(of: member.vault) }
+    let keys = try refusals(try engine.keys(of: member.vault))
     guard let keys else { throw HubRefusal.sessionOver }
     guard keys.allowsDeleting(name, as: member) else {
       throw HubRefusal(

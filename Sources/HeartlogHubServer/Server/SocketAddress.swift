@@ -1,4 +1,4 @@
-import Heartlog
+import HeartlogFormat
 
 #if canImport(Darwin)
   import Darwin
@@ -15,20 +15,6 @@ struct SocketAddress: Sendable, CustomStringConvertible {
   let host: String
   let port: UInt16
   let isIPv6: Bool
-
-  /// Any free port of 127.0.0.1.
-  static let loopback = SocketAddress(numeric: "127.0.0.1", 0)
-
-  private init(numeric host: String, _ port: UInt16) {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    inet_pton(AF_INET, host, &address.sin_addr)
-    self.bytes = withUnsafeBytes(of: address) { Array($0) }
-    self.host = host
-    self.port = port
-    isIPv6 = false
-  }
 
   /// Reads `HOST:PORT`; an IPv6 address stands in brackets.
   init(_ text: String) throws(HeartlogError) {
@@ -118,4 +104,15 @@ struct SocketAddress: Sendable, CustomStringConvertible {
       bytes[..<10].allSatisfy { $0 == 0 } ? client : Hexadecimal.text(bytes[..<8])
     }
   }
+}
+
+/// The time since 1970.
+enum WallClock {
+  static var nanoseconds: Int {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int(time.tv_sec) * 1_000_000_000 + Int(time.tv_nsec)
+  }
+
+  static var seconds: UInt64 { UInt64(max(0, nanoseconds / 1_000_000_000)) }
 }

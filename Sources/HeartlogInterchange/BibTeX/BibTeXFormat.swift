@@ -5,20 +5,20 @@ import HeartlogLibraries
 /// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.
 ///
 /// `crossref` inherits nothing.
-public struct BibTeXFormat: FileFormat {
-  public let name = "bibtex"
-  public let summary = "BibTeX, the bibliography of LaTeX"
-  public let fileExtensions = ["bib", "bibtex"]
-  public let isWritten = true
+package struct BibTeXFormat: FileFormat {
+  package let name = "bibtex"
+  package let summary = "BibTeX, the bibliography of LaTeX"
+  package let fileExtensions = ["bib", "bibtex"]
+  package let isWritten = true
 
   /// Creates the format, which has no settings.
-  public init() {}
+  package init() {}
 
-  public func fits(_ library: any LibraryDescriptor) -> Bool {
+  package func fits(_ library: any LibraryDescriptor) -> Bool {
     library.isOpaque || library.traits.contains(.publications)
   }
 
-  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     var isLineStart = true
     for (offset, byte) in beginning.enumerated() {
       switch byte {
@@ -31,7 +31,7 @@ public struct BibTeXFormat: FileFormat {
     return false
   }
 
-  public func read(
+  package func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     var records = ReferenceRecords()
@@ -57,7 +57,7 @@ public struct BibTeXFormat: FileFormat {
       .allSatisfy { line in (line.first { !$0.isASCIIWhiteSpace } ?? UInt8(ascii: "%")) == UInt8(ascii: "%") }
   }
 
-  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     Array(BibTeXWriter.text(items).utf8)
   }
 }
@@ -130,5 +130,216 @@ extension PaperReference {
       candidates.append(ArXivIdentifier(volume.dropFirst(4)))
     }
     takeArXiv(candidates)
+  }
+}
+
+/// Writes items as entries of a BibTeX file, each value on one line.
+struct BibTeXWriter {
+  private var keys: Set<String> = []
+  /// The last number added to keys with the same beginning.
+  private var numbers: [String: Int] = [:]
+
+  /// Entries from which the items can be restored exactly.
+  static func text(_ items: [FileItem]) -> String {
+    var writer = BibTeXWriter()
+    let references = ReferenceRecords.references(to: items, key: { writer.key(for: $0) }) { reference in
+      var parser = BibTeXParser(Array(entry(reference).utf8))
+      guard case .entry(let entry)? = parser.next() else { return nil }
+      return try? PaperReference(entry)
+    }
+    return references.map(entry).joined(separator: "\n")
+  }
+
+  /// Far fewer characters than are looked at to tell whether an entry begins on a line. Longer ids are in the rest.
+  private static let keyCharactersMax = 128
+
+  /// A key that LaTeX accepts and that no other entry has.
+  private mutating func key(for id: String) -> String {
+    let plain = String(
+      id.unicodeScalars.prefix(Self.keyCharactersMax).map { scalar in
+        let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+        return isPlain || "-_.:/+".unicodeScalars.contains(scalar) ? Character(scalar) : "-"
+      })
+    var key = plain
+    while !keys.insert(key.lowercased()).inserted {
+      numbers[plain, default: 1] += 1
+      key = "\(plain)-\(numbers[plain, default: 1])"
+    }
+    return key
+  }
+
+  private static func entry(_ reference: PaperReference) -> String {
+    var entry = "@misc{\(reference.key ?? ""),\n"
+    func add(_ name: String, _ value: String?) {
+      if let value, !value.isEmpty { entry += "  \(name) = {\(value)},\n" }
+    }
+    add("title", reference.title.map(LaTeXText.encoded))
+    add("author", reference.authors.isEmpty ? nil : BibTeXAuthors.value(reference.authors))
+    if let date = reference.publishedDate {
+      add("date", time(date.time))
+      add("year", String(RFC3339.text(date.time).prefix(4)))
+      entry += "  month = \(ReferenceDate.months[date.numbers[1] - 1]),\n"
+    }
+    add("updated", reference.updatedDate.map { time($0.time) })
+    if let arXiv = reference.arXiv {
+      add("eprint", arXiv.text)
+      add("archiveprefix", "arXiv")
+      add("primaryclass", reference.primaryClass.map(LaTeXText.encoded))
+    }
+    add("doi", reference.doi.map(LaTeXText.encodedAddress))
+    add("url", reference.link.map(LaTeXText.encodedAddress))
+    let usual = reference.arXiv.map { "https://arxiv.org/pdf/\($0.text)" }
+    add("pdf", reference.file == usual ? nil : reference.file.map(LaTeXText.encodedAddress))
+    add("keywords", reference.categories.map(LaTeXText.encoded).joined(separator: ", "))
+    add("abstract", reference.summary.map(LaTeXText.encoded))
+    add("annote", reference.note.map(LaTeXText.encoded))
+    add("timestamp", reference.favoritedDate.map { RFC3339.text($0.time) })
+    // The braces of the object become those of the value. Braces in strings must not be counted.
+    add(ItemRest.name, reference.rest.map { String(withoutBracesInStrings($0.text).dropFirst().dropLast()) })
+    return entry + "}\n"
+  }
+
+  /// A time in the form that biblatex reads, with milliseconds if they are not zero.
+  private static func time(_ time: Milliseconds) -> String {
+    let text = RFC3339.text(time)
+    return text.hasSuffix(".000Z") ? text.dropLast(5) + "Z" : text
+  }
+
+  private static func withoutBracesInStrings(_ json: String) -> String {
+    var output = ""
+    var isString = false
+    var isEscaped = false
+    for scalar in json.unicodeScalars {
+      switch scalar {
+      case "{" where isString: output += "\\u007b"
+      case "}" where isString: output += "\\u007d"
+      default: output.unicodeScalars.append(scalar)
+      }
+      if scalar == "\"", !isEscaped { isString.toggle() }
+      isEscaped = scalar == "\\" && !isEscaped
+    }
+    return output
+  }
+}
+
+/// The names in a BibTeX field: `Ramírez, Aurora and {Company, Inc.} and Blaha, Jr., Stephen`.
+enum BibTeXAuthors {
+  /// The names in display form, without "and others".
+  static func names(_ value: String) -> [String] {
+    var names: [String] = []
+    for part in parts(value) where part.isGroup || !part.raw.isEmpty {
+      if part.isGroup {
+        names.append(LaTeXText.decoded(part.raw))
+      } else if let name = extendedName(part.pieces) {
+        if !name.isEmpty { names.append(name) }
+      } else if part.raw.lowercased() != "others" {
+        names.append(PersonName(parts: part.pieces.map(LaTeXText.decoded)).display)
+      }
+    }
+    return names
+  }
+
+  /// The name in biblatex's form `family=Hakim, given=Tawfiq, prefix=al-, useprefix=true`; empty for options of
+  /// the whole list, which stand in the place of a name; `nil` for any other form.
+  private static func extendedName(_ pieces: [String]) -> String? {
+    var parts: [String: String] = [:]
+    for piece in pieces {
+      // Quotation marks keep together a value, or the whole of a part.
+      let text = piece.withoutOuterWhiteSpace.filter { $0 != "\"" }
+      guard let sign = text.firstIndex(of: "="),
+        text[..<sign].allSatisfy({ $0.isLetter || $0 == "-" || $0 == " " })
+      else {
+        guard parts.isEmpty else { continue }
+        return nil
+      }
+      parts[text[..<sign].withoutOuterWhiteSpace.lowercased()] = LaTeXText.decoded(
+        String(text[text.index(after: sign)...]))
+    }
+    let isOption = parts.keys.allSatisfy { listOptions.contains($0) || $0.hasSuffix("templatename") }
+    guard isOption || parts["family"] != nil || parts["given"] != nil else { return nil }
+    return PersonName.joined(
+      ["given", "middle", "prefix", "family", "suffix"].compactMap { parts[$0] }.filter { !$0.isEmpty })
+  }
+
+  private static let listOptions: Set<String> = [
+    "useprefix", "uniquename", "nohashothers", "nosortothers", "noroman", "xdata",
+  ]
+
+  static func value(_ names: [String]) -> String {
+    names.map { display in
+      let name = PersonName(display: display)
+      let words = [name.family, name.suffix, name.given].filter { !$0.isEmpty }.map(LaTeXText.encoded)
+      // Braces keep together a name of several words, or an empty one.
+      let isWhole = name.isLiteral || words.isEmpty
+      return isWhole ? "{\(words.joined())}" : words.joined(separator: ", ")
+    }.joined(separator: " and ")
+  }
+
+  private struct Part {
+    /// Without surrounding white space, and without the braces around a group.
+    var raw: String
+    var isGroup: Bool
+    /// The text between commas outside of braces.
+    var pieces: [String]
+  }
+
+  private static func parts(_ value: String) -> [Part] {
+    let bytes = Array(value.utf8)
+    var parts: [Part] = []
+    var depth = 0
+    var start = 0
+    var commas: [Int] = []
+    func finish(_ end: Int) {
+      var pieces: [String] = []
+      var from = start
+      for comma in commas + [end] {
+        pieces.append(String(decoding: bytes[from..<comma], as: UTF8.self))
+        from = comma + 1
+      }
+      let raw = bytes[start..<end].withoutOuterWhiteSpace
+      let isGroup = raw.first == UInt8(ascii: "{") && raw.closesAtEnd
+      parts.append(
+        Part(
+          raw: String(decoding: isGroup ? raw.dropFirst().dropLast() : raw, as: UTF8.self), isGroup: isGroup,
+          pieces: pieces))
+      commas = []
+    }
+    var offset = 0
+    while offset < bytes.count {
+      switch bytes[offset] {
+      // A space after a backslash does not separate names.
+      case UInt8(ascii: "\\") where offset + 1 < bytes.count && bytes[offset + 1] == 0x20: offset += 1
+      case UInt8(ascii: "{"): depth += 1
+      case UInt8(ascii: "}"): depth -= 1
+      case UInt8(ascii: ",") where depth == 0: commas.append(offset)
+      case 0x20, 0x09, 0x0A, 0x0D:
+        let word = bytes[(offset + 1)...].prefix(4)
+        if depth == 0, word.count == 4, word.last.map({ $0 <= 0x20 }) == true,
+          word.prefix(3).map({ $0 | 0x20 }) == Array("and".utf8)
+        {
+          finish(offset)
+          start = offset + 4
+          // The white space after this "and" may also be the one before the next "and".
+          offset += 3
+        }
+      default: break
+      }
+      offset += 1
+    }
+    finish(bytes.count)
+    return parts
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Whether the group that begins the slice also ends it.
+  fileprivate var closesAtEnd: Bool {
+    var depth = 0
+    for offset in indices {
+      if self[offset] == UInt8(ascii: "{") { depth += 1 }
+      if self[offset] == UInt8(ascii: "}") { depth -= 1 }
+      if depth == 0 { return offset == endIndex - 1 }
+    }
+    return false
   }
 }

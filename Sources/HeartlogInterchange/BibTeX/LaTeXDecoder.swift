@@ -1,3 +1,4 @@
+import Heartlog
 import HeartlogLibraries
 
 /// Decodes the value of a BibTeX field; see `LaTeXText`. The time is linear in its length for any input.
@@ -242,7 +243,7 @@ struct LaTeXDecoder {
   private static func accented(_ base: String, _ mark: Unicode.Scalar) -> String {
     if base.isEmpty { return LaTeXMacros.spacing[mark] ?? "" }
     let dotted = base == "ı" ? "i" : base == "ȷ" ? "j" : base
-    return (dotted + String(mark)).composed
+    return String(String.UnicodeScalarView((dotted + String(mark)).precomposed))
   }
 
   /// The text that an accent applies to.

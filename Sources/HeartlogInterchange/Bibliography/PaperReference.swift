@@ -114,7 +114,7 @@ extension PaperReference {
     }
     func told(_ name: String, _ texts: [String]) throws(LibraryError) {
       guard !texts.isEmpty else { return }
-      item.fields.append(Field(name: name, value: try Self.list(texts)))
+      item.fields.append(Field(name: name, value: try FieldValue(texts: texts)))
     }
     func told(_ name: String, _ date: ReferenceDate?) {
       guard let date else { return }
@@ -139,7 +139,7 @@ extension PaperReference {
 
   /// Default values for the fields that an app requires and a record may lack.
   private func defaults() throws(LibraryError) -> [Field] {
-    let nothing = try Self.list([])
+    let nothing = try FieldValue(texts: [])
     var fields = [
       Field(name: "summary", value: .string("")), Field(name: "authors", value: nothing),
       Field(name: "categories", value: nothing),
@@ -165,14 +165,6 @@ extension PaperReference {
   private static func address(_ text: String) -> String? {
     URL(string: text)?.absoluteString == text ? text : nil
   }
-
-  private static func list(_ texts: [String]) throws(LibraryError) -> FieldValue {
-    do {
-      return try FieldValue(.array(texts.map(JSONValue.string)))
-    } catch {
-      throw .invalidItem(error.reason)
-    }
-  }
 }
 
 extension ArXivIdentifier {
@@ -181,5 +173,160 @@ extension ArXivIdentifier {
     let digits = (base.split(separator: "/").last ?? "").prefix(4)
     guard let year = Int(digits.prefix(2)), let month = Int(digits.suffix(2)) else { return nil }
     return ReferenceDate(year: year + (year > 90 ? 1_900 : 2_000), month: month)
+  }
+}
+
+/// The name of an author, split as in bibliographies. Joined again, the parts are the display name.
+struct PersonName: Hashable, Sendable {
+  /// The given name; empty for a name that is not split: of a group, or of one word.
+  var given = ""
+  /// The family name with its lower-case particles, "van Beethoven"; the whole of a name that is not split.
+  var family: String
+  var suffix = ""
+  /// Whether the name must not be split, whatever commas and words it contains.
+  var isLiteral = false
+
+  /// The display form: given name, family name and suffix, separated by spaces.
+  var display: String { [given, family, suffix].filter { !$0.isEmpty }.joined(separator: " ") }
+
+  /// Splits a display name. The family name is the last word, with the lower-case words in front of it.
+  init(display: String) {
+    let words = display.split(separator: " ", omittingEmptySubsequences: false)
+    let isOdd = words.contains { word in
+      word.isEmpty || word.lowercased() == "and" || word.contains { $0 == "," || ($0.isWhitespace) }
+    }
+    guard !isOdd, words.count > 1, let last = words.last else {
+      self.init(literal: display)
+      isLiteral = isOdd || display.lowercased() == "others"
+      return
+    }
+    guard !Self.groups.contains(last.lowercased()), words[0].lowercased() != "the" else {
+      self.init(literal: display)
+      return
+    }
+    let hasSuffix = words.count > 2 && Self.suffixes.contains(String(last))
+    let nameEnd = words.count - (hasSuffix ? 1 : 0)
+    var familyStart = nameEnd - 1
+    while familyStart > 1, words[familyStart - 1].first?.isLowercase == true { familyStart -= 1 }
+    self.init(
+      given: words[..<familyStart].joined(separator: " "),
+      family: words[familyStart..<nameEnd].joined(separator: " "), suffix: hasSuffix ? String(last) : "")
+  }
+
+  init(given: String, family: String, suffix: String) {
+    self.given = given
+    self.family = family
+    self.suffix = suffix
+  }
+
+  init(literal: String) {
+    family = literal
+    isLiteral = true
+  }
+
+  /// Joins the parts of "Family, Given", "Family, Suffix, Given" or "Given Family".
+  ///
+  /// - Parameter suffixLast: whether three parts are "Family, Given, Suffix", as in RIS.
+  init(parts: [String], suffixLast: Bool = false) {
+    let parts = parts.map { $0.withoutOuterWhiteSpace }
+    family = parts[0]
+    switch parts.count {
+    case 1: break
+    case 2: given = parts[1]
+    default:
+      let rest = parts[2...].joined(separator: ", ")
+      (given, suffix) = suffixLast ? (parts[1], rest) : (rest, parts[1])
+    }
+  }
+
+  /// Joins given name, particles and family name. A particle may be a part of the word after it: "al-", "d'".
+  static func joined(_ parts: [String]) -> String {
+    parts.reduce(into: "") { name, part in
+      if let last = name.last, !"-'’".contains(last) { name += " " }
+      name += part
+    }
+  }
+
+  /// Last words in the names of groups, which have no family name.
+  private static let groups: Set<String> = [
+    "collaboration", "collaborations", "consortium", "group", "team", "project", "community", "institute",
+  ]
+  private static let suffixes: Set<String> = ["Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV"]
+}
+
+/// The part of an item that a record cannot express in its own format, so that the item is restored exactly.
+///
+/// It is a JSON object with `id`, `favoritedDate`, `isFavorite` and `fields`, each only if it differs. In
+/// `fields`, null means that the item does not have the field.
+struct ItemRest: Sendable {
+  let json: JSONValue
+
+  /// The name under which formats store it.
+  static let name = "heartlog"
+
+  init(_ json: JSONValue) { self.json = json }
+
+  /// Parses the text of the object.
+  init(_ text: String) throws(LibraryError) {
+    json = try LibraryError.checking(
+      JSONValue.parse(text, depthMax: Limits.jsonDepthMax + 2), in: "\"\(Self.name)\": ")
+  }
+
+  var text: String {
+    var writer = JSONWriter()
+    writer.value(json)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// The difference between two items, in which defaults count as fields; `nil` if there is none.
+  ///
+  /// - Parameter withID: whether it has the id in any case.
+  init?(from restored: FileItem?, to item: FileItem, withID: Bool) {
+    var members: [JSONMember] = []
+    if withID || restored?.id.utf8.elementsEqual(item.id.utf8) != true {
+      members.append(JSONMember("id", .string(item.id)))
+    }
+    if restored?.favoritedDate != item.favoritedDate {
+      members.append(
+        JSONMember("favoritedDate", item.favoritedDate.map { .string(RFC3339.text($0)) } ?? .null))
+    }
+    if !item.isFavorite { members.append(JSONMember("isFavorite", .bool(false))) }
+    let before = (restored?.fields ?? []) + (restored?.defaults ?? [])
+    var fields: [JSONMember] = []
+    for field in item.fields where !field.value.isNull && !before.contains(field) {
+      fields.append(JSONMember(field.name, field.value.jsonValue))
+    }
+    for field in before where item[field.name] == nil {
+      fields.append(JSONMember(field.name, .null))
+    }
+    if !fields.isEmpty { members.append(JSONMember("fields", .object(fields))) }
+    guard !members.isEmpty else { return nil }
+    json = .object(members)
+  }
+
+  /// The id; `nil` if the record has it in its own way.
+  func id() throws(LibraryError) -> String? {
+    switch json["id"] {
+    case nil: nil
+    case .string(let id): id
+    default: throw .invalidItem("\"\(Self.name)\": an \"id\" that is no string")
+    }
+  }
+
+  func apply(to item: inout FileItem) throws(LibraryError) {
+    var told = FileItem(
+      id: try id() ?? item.id, favoritedDate: item.favoritedDate, isFavorite: item.isFavorite)
+    do throws(LibraryError) {
+      guard json.object != nil else { throw .invalidItem("it is \(json.kind), not an object") }
+      try told.takeState(of: json)
+    } catch {
+      throw .invalidItem("\"\(Self.name)\": \(error)")
+    }
+    // A record has few fields, but each may be one of thousands of members.
+    let names = Set(told.fields.map { UTF8Key($0.name) })
+    told.fields.removeAll(where: \.value.isNull)
+    told.fields = item.fields.filter { !names.contains(UTF8Key($0.name)) } + told.fields
+    told.defaults = item.defaults.filter { !names.contains(UTF8Key($0.name)) }
+    item = told
   }
 }

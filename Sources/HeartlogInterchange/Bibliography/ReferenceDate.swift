@@ -53,8 +53,11 @@ struct ReferenceDate: Hashable, Sendable {
         ?? Self(year: year)
     else { return nil }
     self = date
-    guard day != nil, date.parts == 3, let time = scanner.timeOfDay() else { return }
-    if let exact = try? RFC3339.parse("\(date.dayText)T\(time)") { self.init(time: exact) }
+    guard day != nil, date.parts == 3, scanner.takeAny("Tt /") != nil else { return }
+    let time = String(decoding: scanner.bytes[scanner.offset...], as: UTF8.self)
+    if time.contains(":"), let exact = try? FileDate.time("\(date.dayText) \(time)") {
+      self.init(time: exact)
+    }
   }
 
   /// The most exact of several dates of one year, which is that of the first text with a year.
@@ -193,21 +196,6 @@ struct ReferenceDate: Hashable, Sendable {
       }
       offset += 1
       return bytes[offset - 1]
-    }
-
-    /// The time after a day, in the form of RFC 3339.
-    mutating func timeOfDay() -> String? {
-      guard takeAny("Tt /") != nil else { return nil }
-      let rest = String(decoding: bytes[offset...], as: UTF8.self)
-      var time = String(rest.prefix { $0.isNumber || $0 == ":" || $0 == "." })
-      guard time.contains(":") else { return nil }
-      var offset = rest.dropFirst(time.count).filter { $0 != " " }
-      if time.filter({ $0 == ":" }).count == 1 { time += ":00" }
-      if offset.isEmpty { offset = "Z" }
-      if offset.count == 5, !offset.contains(":") {
-        offset.insert(":", at: offset.index(offset.startIndex, offsetBy: 3))
-      }
-      return time + offset
     }
   }
 }

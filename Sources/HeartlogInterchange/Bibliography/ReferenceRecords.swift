@@ -81,6 +81,25 @@ struct ReferenceRecords {
     return records.contents
   }
 
+  /// The references from whose records exactly these items are read.
+  ///
+  /// - Parameters:
+  ///   - key: the citation key for an id.
+  ///   - read: reads what a format writes for a reference.
+  static func references(
+    to items: [FileItem], key: (String) -> String = { $0 }, readAs read: (PaperReference) -> PaperReference?
+  ) -> [PaperReference] {
+    var references = items.map { item in
+      var reference = PaperReference(item)
+      reference.key = key(item.id)
+      return reference
+    }
+    for (index, rest) in rests(of: items, readAs: references.map(read)).enumerated() {
+      references[index].rest = rest
+    }
+    return references
+  }
+
   /// What the record of each item must hold beyond its format so that exactly this item is read.
   ///
   /// - Parameter references: what is read from the records of the items without it.

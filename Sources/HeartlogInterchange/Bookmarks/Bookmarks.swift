@@ -127,12 +127,11 @@ enum BrowserJSON {
   static func isRecognized(_ document: JSONDocument) -> Bool {
     guard document.isObject(document.root) else { return false }
     let members = document.members(of: document.root).members
-    func value(_ name: String) -> JSONDocument.Node? { members.first { $0.name == name }?.value }
-    if let type = value("type"), let text = try? document.value(type).string {
+    if let type = members["type"], let text = try? document.value(type).string {
       return text == "text/x-moz-place-container"
     }
-    return value("roots").map(document.isObject) == true
-      && (value("checksum") != nil || value("version") != nil)
+    return members["roots"].map(document.isObject) == true
+      && (members["checksum"] != nil || members["version"] != nil)
   }
 
   /// The bookmarks in order.
@@ -148,20 +147,19 @@ enum BrowserJSON {
   ) {
     guard depth < depthMax, document.isObject(node) else { return }
     let members = document.members(of: node).members
-    func child(_ name: String) -> JSONDocument.Node? { members.first { $0.name == name }?.value }
     func text(_ name: String) -> String? {
-      switch child(name).flatMap({ try? document.value($0) }) {
+      switch members[name].flatMap({ try? document.value($0) }) {
       case .string(let text)?: text
       case .int64(let number)?: String(number)
       default: nil
       }
     }
     let title = (text("title") ?? text("name") ?? "").collapsed
-    if let roots = child("roots") {
+    if let roots = members["roots"] {
       for root in document.members(of: roots).members {
         append(root.value, in: document, folders: folders, depth: depth + 1, to: &bookmarks)
       }
-    } else if let children = child("children") {
+    } else if let children = members["children"] {
       let inner = title.isEmpty ? folders : folders + [title]
       for element in document.elements(of: children).elements {
         append(element, in: document, folders: inner, depth: depth + 1, to: &bookmarks)

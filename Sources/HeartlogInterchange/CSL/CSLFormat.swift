@@ -6,35 +6,34 @@ import HeartlogLibraries
 ///
 /// Source: https://github.com/citation-style-language/schema, csl-data.json 1.0.2. Its dates are days; times
 /// are stored in `custom`.
-public struct CSLFormat: FileFormat {
-  public let name = "csl-json"
-  public let summary = "CSL-JSON, as citation processors read it"
-  public let fileExtensions = ["json", "csljson"]
-  public let isWritten = true
+package struct CSLFormat: FileFormat {
+  package let name = "csl-json"
+  package let summary = "CSL-JSON, as citation processors read it"
+  package let fileExtensions = ["json", "csljson"]
+  package let isWritten = true
 
   /// Creates the format, which has no settings.
-  public init() {}
+  package init() {}
 
-  public func fits(_ library: any LibraryDescriptor) -> Bool {
+  package func fits(_ library: any LibraryDescriptor) -> Bool {
     library.isOpaque || library.traits.contains(.publications)
   }
 
   /// Recognizes a first item with one of CSL's types; in a library without a descriptor, also with a date, a name or
   /// `custom` as only CSL writes them.
-  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let document = JSONDocument(beginning)
     guard let list = Self.list(in: document) ?? (document.isObject(document.root) ? document.root : nil),
       let first = document.isArray(list) ? document.elements(of: list).elements.first : list
     else { return false }
     let members = document.members(of: first).members
-    func member(_ name: String) -> JSONDocument.Node? { members.first { $0.name == name }?.value }
-    guard let type = member("type").flatMap({ try? document.value($0).string }), Self.types.contains(type)
+    guard let type = members["type"].flatMap({ try? document.value($0).string }), Self.types.contains(type)
     else {
       return false
     }
-    let isShaped = ["issued", "accessed", "custom"].contains { member($0).map(document.isObject) == true }
+    let isShaped = ["issued", "accessed", "custom"].contains { members[$0].map(document.isObject) == true }
     let isNamed =
-      member("author").map { author in
+      members["author"].map { author in
         document.elements(of: author).elements.first.map { person in
           document.members(of: person).members.contains { ["family", "given", "literal"].contains($0.name) }
         } == true
@@ -42,7 +41,7 @@ public struct CSLFormat: FileFormat {
     return !library.isOpaque || isShaped || isNamed
   }
 
-  public func read(
+  package func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
@@ -72,23 +71,9 @@ public struct CSLFormat: FileFormat {
     return first.value
   }
 
-  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var output = Array("[".utf8)
-    var references = items.map { item in
-      var reference = PaperReference(item)
-      reference.key = item.id
-      return reference
-    }
-    let read = references.map { try? PaperReference(csl: $0.csl) }
-    for (index, rest) in ReferenceRecords.rests(of: items, readAs: read).enumerated() {
-      references[index].rest = rest
-    }
-    for (index, reference) in references.enumerated() {
-      var writer = JSONWriter()
-      writer.value(reference.csl)
-      output += Array(index == 0 ? "\n".utf8 : ",\n".utf8) + writer.bytes
-    }
-    return output + Array("\n]\n".utf8)
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    let references = ReferenceRecords.references(to: items) { try? PaperReference(csl: $0.csl) }
+    return jsonLines(references.map { Array($0.csl.jsonText.utf8) })
   }
 
   private static let types: Set<String> = [

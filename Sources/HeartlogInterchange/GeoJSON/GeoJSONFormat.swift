@@ -6,23 +6,23 @@ import HeartlogLibraries
 /// Longitude and latitude are the coordinates of the geometry, in that order. The other fields are
 /// properties, and so are `favoritedDate` and, if it is false, `isFavorite`. An item without a place has a
 /// null geometry.
-public struct GeoJSONFormat: FileFormat {
-  public let name = "geojson"
-  public let summary = "points on a map"
-  public let fileExtensions = ["geojson"]
-  public let isWritten = true
+package struct GeoJSONFormat: FileFormat {
+  package let name = "geojson"
+  package let summary = "points on a map"
+  package let fileExtensions = ["geojson"]
+  package let isWritten = true
 
   private static let lon = "lon"
   private static let lat = "lat"
 
   /// Creates the format, which has no settings.
-  public init() {}
+  package init() {}
 
-  public func fits(_ library: any LibraryDescriptor) -> Bool {
+  package func fits(_ library: any LibraryDescriptor) -> Bool {
     library.isOpaque || library.traits.contains(.places)
   }
 
-  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let names = JSONOutline(beginning).objectNames
     guard names.contains("type") || names.contains("features") else { return false }
     let document = JSONDocument(beginning)
@@ -31,32 +31,29 @@ public struct GeoJSONFormat: FileFormat {
     return ["\"FeatureCollection\"", "\"Feature\""].contains(where: word.hasPrefix)
   }
 
-  public func read(
+  package func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     var contents = FileContents()
     let (members, failure) = document.members(of: document.root)
-    let type = try members.first { $0.name == "type" }.map { (member) throws(LibraryError) in
-      try document.value(member.value).string ?? "something else than a text"
+    let type = try members["type"].map { (node) throws(LibraryError) in
+      try document.value(node).string ?? "something else than a text"
     }
-    let features: [JSONDocument.Node]
+    func item(_ feature: JSONValue) throws(LibraryError) -> FileItem {
+      try library.checked(try Self.item(feature))
+    }
     switch type {
     case "FeatureCollection":
-      guard let list = members.first(where: { $0.name == "features" })?.value else {
+      guard let list = members["features"] else {
         throw .invalidAnswer("a FeatureCollection without features")
       }
-      let (elements, listFailure) = document.elements(of: list)
-      features = elements
-      if let failure = listFailure ?? failure { contents.refuse(line: failure.line, failure.reason) }
-    case "Feature": features = [document.root]
+      contents.take(elementsOf: list, in: document, after: failure, item)
+    case "Feature": contents.take([document.root], of: document, item)
     default:
       throw .invalidAnswer(
         type.map { "GeoJSON of the type \($0.quoted), neither FeatureCollection nor Feature" }
           ?? failure?.reason ?? "the JSON has no type, as GeoJSON has")
-    }
-    contents.take(features, of: document) { (feature) throws(LibraryError) in
-      try library.checked(try Self.item(feature))
     }
     return contents
   }
@@ -99,15 +96,12 @@ public struct GeoJSONFormat: FileFormat {
     return [Field(name: self.lon, value: lon), Field(name: self.lat, value: lat)]
   }
 
-  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var output = Array("{\"type\":\"FeatureCollection\",\"features\":[".utf8)
-    for (index, item) in items.enumerated() {
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    let features = try items.map { (item) throws(LibraryError) in
       try item.checkWritable(reserved: FieldName.all.union(["_id"]))
-      output += index == 0 ? "\n".utf8 : ",\n".utf8
-      output += try Self.feature(item)
+      return try Self.feature(item)
     }
-    output += "\n]}\n".utf8
-    return output
+    return jsonLines(features, opening: "{\"type\":\"FeatureCollection\",\"features\":[", closing: "]}")
   }
 
   private static func feature(_ item: FileItem) throws(LibraryError) -> [UInt8] {

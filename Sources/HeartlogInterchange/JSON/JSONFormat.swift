@@ -4,24 +4,24 @@ import HeartlogLibraries
 /// A JSON list of objects with an id: `[{"id":"r1","name":"Ribollita"}, …]`. All other members are fields.
 ///
 /// It reads objects one after the other, too, as JSON Lines have them.
-public struct JSONFormat: FileFormat {
-  public let name = "json"
-  public let summary = "a JSON list of objects with an id, whose other members are fields"
-  public let fileExtensions = ["json"]
-  public let isWritten = true
-  public let certainty = FileCertainty.shape
+package struct JSONFormat: FileFormat {
+  package let name = "json"
+  package let summary = "a JSON list of objects with an id, whose other members are fields"
+  package let fileExtensions = ["json"]
+  package let isWritten = true
+  package let certainty = FileCertainty.shape
 
   private let options: FileFormats.ReadingOptions
 
   /// Creates the format.
   ///
   /// - Parameter options: which member holds the id, and how dates without an offset are read.
-  public init(options: FileFormats.ReadingOptions = FileFormats.ReadingOptions()) { self.options = options }
+  package init(options: FileFormats.ReadingOptions = FileFormats.ReadingOptions()) { self.options = options }
 
   /// Recognizes a list whose first object has an id, and two such objects one after the other. A single object may
   /// be a whole file of any program. In the library of an app, the object has no members that its items do not have, or
   /// the date of an export.
-  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let outline = JSONOutline(beginning)
     if outline == .emptyArray { return true }
     let document = JSONDocument(beginning)
@@ -36,7 +36,7 @@ public struct JSONFormat: FileFormat {
     columns.id != nil || !columns.idCandidates.isEmpty
   }
 
-  public func read(
+  package func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
@@ -94,9 +94,8 @@ public struct JSONFormat: FileFormat {
     }
   }
 
-  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var elements: [[UInt8]] = []
-    for item in items {
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    let elements = try items.map { (item) throws(LibraryError) in
       try item.checkWritable(reserved: FieldName.all)
       var json = JSONWriter()
       json.beginObject()
@@ -106,8 +105,139 @@ public struct JSONFormat: FileFormat {
       if !item.isFavorite { json.member(FieldName.isFavorite, false) }
       for field in item.fields where !field.value.isNull { json.member(field.name, field.value) }
       json.endObject()
-      elements.append(json.bytes)
+      return json.bytes
     }
     return jsonLines(elements)
+  }
+}
+
+/// One JSON object per line, as `heartlog list --json` prints items. It holds everything in any library.
+package struct JSONLinesFormat: FileFormat {
+  package let name = "jsonl"
+  package let summary = "JSON Lines, one item per line, with everything that the store has"
+  package let fileExtensions = ["jsonl", "ndjson"]
+  package let isWritten = true
+
+  /// Creates the format, which has no settings.
+  package init() {}
+
+  /// The members of a line.
+  private static let members: Set<String> = ["library", "id", "isFavorite", "favoritedDate", "fields"]
+
+  /// Recognizes a first object with an id, and fields or a flag, and nothing that would be lost.
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    let names = JSONOutline(beginning).objectNames
+    return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
+      && names.isSubset(of: Self.members)
+  }
+
+  package func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    var contents = FileContents()
+    contents.takeLines(of: bytes) { (line) throws(LibraryError) in try Self.item(line, of: library.name) }
+    return contents
+  }
+
+  /// The object of a line contains the fields, and these contain values of the maximum depth.
+  private static let depthMax = Limits.jsonDepthMax + 2
+
+  private static func item(_ line: ArraySlice<UInt8>, of library: String) throws(LibraryError) -> FileItem {
+    let json = try LibraryError.checking(JSONValue.parse(Array(line), depthMax: depthMax))
+    guard let given = json.object else { throw .invalidItem("the line is \(json.kind), not a JSON object") }
+    guard let id = json["id"]?.string else { throw .invalidItem("the item has no \"id\"") }
+    if let unknown = given.first(where: { !members.contains($0.name) }) {
+      throw .invalidItem(
+        "the member \(unknown.name.quoted) is none of the format jsonl; try the format json")
+    }
+    if let named = json["library"]?.string, named != library {
+      throw .invalidItem("the item belongs to \(named), not to \(library)")
+    }
+    var item = FileItem(id: id)
+    try item.takeState(of: json)
+    return item
+  }
+
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    var output: [UInt8] = []
+    for item in items {
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("library", library.name)
+      json.member("id", item.id)
+      json.member("isFavorite", item.isFavorite)
+      json.name("favoritedDate")
+      if let date = item.favoritedDate { json.value(RFC3339.text(date)) } else { json.null() }
+      json.member("fields", item.fields)
+      json.endObject()
+      output += json.bytes
+      output.append(UInt8(ascii: "\n"))
+    }
+    return output
+  }
+}
+
+/// The data that the apps themselves store: the JSON that they encode into their user defaults, and the
+/// catalog of cities.
+///
+/// The descriptor of a library defines the form of its app's records. What the app does not know is written
+/// into members that its decoder ignores: `favoritedDate`, and `fields` with the fields that have no member
+/// of their own.
+package struct UserDefaultsFormat: FileFormat {
+  package let name = "user-defaults"
+  package let summary =
+    "what the apps themselves keep: books with positions, settings, liked breed images, a catalog of cities"
+  package let fileExtensions = ["json"]
+  package let isWritten = true
+  package let certainty = FileCertainty.shape
+
+  /// The libraries whose records a library without a descriptor may have.
+  private let libraries: LibraryRegistry
+
+  /// Creates the format.
+  ///
+  /// - Parameter libraries: the libraries whose records a library without a descriptor may have.
+  package init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
+
+  package func fits(_ library: any LibraryDescriptor) -> Bool {
+    library.isOpaque || library.appRecords != nil
+  }
+
+  /// Recognizes only the records of the library's own app: a list of another library may look like any of them.
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    guard let records = library.appRecords else { return false }
+    let outline = JSONOutline(beginning)
+    return outline == .emptyArray || records.matches(outline)
+  }
+
+  package func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    let document = JSONDocument(bytes)
+    if let records = library.appRecords { return try records.read(document) }
+    guard document.isArray(document.root) else {
+      throw .invalidAnswer("the file is not a JSON list")
+    }
+    let outline = JSONOutline(Array(bytes.prefix(1 << 20)))
+    if outline == .emptyArray { return FileContents() }
+    guard let records = records({ $0.matches(outline) }) else {
+      throw .invalidAnswer("the list has no form that an app writes")
+    }
+    return try records.read(document)
+  }
+
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    for item in items { try item.checkWritable() }
+    if let records = library.appRecords { return try records.write(items) }
+    guard let first = items.first else { return jsonLines([]) }
+    guard let records = records({ $0.matches(first) }) else {
+      throw .invalidItem("the items of \(library.name) have no form that an app writes")
+    }
+    return try records.write(items)
+  }
+
+  /// The first records of a registered library that match.
+  private func records(_ matches: (any AppRecords) -> Bool) -> (any AppRecords)? {
+    libraries.descriptors.lazy.compactMap(\.appRecords).first(where: matches)
   }
 }

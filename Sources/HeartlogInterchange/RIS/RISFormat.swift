@@ -2,31 +2,34 @@ import Heartlog
 import HeartlogFormat
 import HeartlogLibraries
 
-/// RIS, as read and written by EndNote, Zotero, Mendeley and publishers. Unknown tags are ignored.
-public struct RISFormat: FileFormat {
-  public let name = "ris"
-  public let summary = "RIS, as reference managers exchange it"
-  public let fileExtensions = ["ris"]
-  public let isWritten = true
+/// RIS, as read and written by EndNote, Zotero, Mendeley and publishers, and the tagged text of PubMed and the Web of Science, which is only
+/// read. Unknown tags are ignored.
+package struct RISFormat: FileFormat {
+  package let name = "ris"
+  package let summary = "RIS, as reference managers exchange it"
+  package let fileExtensions = ["ris"]
+  package let isWritten = true
 
   /// Creates the format, which has no settings.
-  public init() {}
+  package init() {}
 
-  public func fits(_ library: any LibraryDescriptor) -> Bool {
+  package func fits(_ library: any LibraryDescriptor) -> Bool {
     library.isOpaque || library.traits.contains(.publications)
   }
 
-  public func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    if DatabaseText(beginning) != nil { return true }
     // Some databases write a heading and number the records.
     let lines = beginning.split { $0 == 0x0A || $0 == 0x0D }
     return lines.lazy.compactMap { RISRecord.tag($0.drop(while: \.isASCIIWhiteSpace)) }.first == "TY"
   }
 
-  public func read(
+  package func read(
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     var references = ReferenceRecords()
-    let (records, strays) = RISRecord.records(bytes)
+    let database = DatabaseText(bytes)
+    let (records, strays) = database?.records(bytes) ?? RISRecord.records(bytes)
     let isBlank = bytes.allSatisfy(\.isASCIIWhiteSpace)
     guard isBlank || !records.isEmpty || !strays.isEmpty else {
       throw .invalidAnswer("text without a record of RIS")
@@ -35,7 +38,9 @@ public struct RISFormat: FileFormat {
       // After the end of a record, what has neither a title nor an author is none.
       let isRecord = stray.tags.contains { ["TI", "T1", "CT", "BT", "AU", "A1"].contains($0.tag) }
       if isRecord || records.first.map({ stray.line < $0.line }) != false {
-        references.refuse(line: stray.line, "a record that does not begin with TY")
+        references.refuse(
+          line: stray.line,
+          "a record that does not begin with \(database.map { $0 == .medline ? "PMID" : "PT" } ?? "TY")")
       } else {
         references.remark(
           line: stray.line, "the tag \(stray.tags[0].tag) after the end of a record was left out")
@@ -47,17 +52,9 @@ public struct RISFormat: FileFormat {
     return try references.items()
   }
 
-  public func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var references = items.map { item in
-      var reference = PaperReference(item)
-      reference.key = item.id
-      return reference
-    }
-    let read = references.map { reference in
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    let references = ReferenceRecords.references(to: items) { reference in
       RISRecord.records(Array(Self.record(reference).utf8)).records.first.flatMap { try? PaperReference($0) }
-    }
-    for (index, rest) in ReferenceRecords.rests(of: items, readAs: read).enumerated() {
-      references[index].rest = rest
     }
     return Array(references.map(Self.record).joined(separator: "\n").utf8)
   }
@@ -163,5 +160,126 @@ extension PaperReference {
     for text in try record.texts("C8") where text.hasPrefix("\(ItemRest.name):") {
       rest = try ItemRest(String(text.dropFirst(ItemRest.name.count + 1)))
     }
+  }
+}
+
+/// A record of a RIS file: tags of two characters, each with a value.
+///
+/// Source: "RIS Format Specifications" of Research Information Systems, in the revision of 2011.
+struct RISRecord {
+  /// The line at which the record begins; the first line is 1.
+  let line: Int
+  var tags: [(tag: String, value: [UInt8])] = []
+
+  /// The non-empty values of the tags with this name, in order.
+  ///
+  /// - Throws: `invalidItem` if a value is not UTF-8.
+  func texts(_ tag: String) throws(LibraryError) -> [String] {
+    var texts: [String] = []
+    for (name, value) in tags where name == tag {
+      guard let text = String(validating: value, as: UTF8.self) else {
+        throw .invalidItem("a value of \(tag) that is not UTF-8")
+      }
+      if !text.isEmpty { texts.append(text) }
+    }
+    return texts
+  }
+
+  /// The first value of the first of these tags that has one.
+  func text(_ tags: String...) throws(LibraryError) -> String? {
+    for tag in tags {
+      if let text = try texts(tag).first { return text }
+    }
+    return nil
+  }
+
+  /// Splits a file into records, and returns apart what does not begin with `TY`: tags outside of any record.
+  ///
+  /// `TY` begins a record; `ER`, the next `TY`, or the end of the file ends it. A line without a tag
+  /// continues the value before it: in abstracts and notes as a new line, in other values after a space. Of
+  /// keywords, each line is one.
+  static func records(_ bytes: [UInt8]) -> (records: [RISRecord], strays: [RISRecord]) {
+    var records: [RISRecord] = []
+    var strays: [RISRecord] = []
+    var record: RISRecord?
+    var isStray = false
+    var emptyLines = 0
+    for (number, line) in lines(bytes).enumerated() {
+      guard let tag = tag(line) else {
+        if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
+          emptyLines += 1
+        } else {
+          record?.goOn(line, after: emptyLines)
+          emptyLines = 0
+        }
+        continue
+      }
+      emptyLines = 0
+      switch tag {
+      case "TY":
+        if let record { records.append(record) }
+        record = RISRecord(line: number + 1)
+        isStray = false
+      case "ER":
+        if let record { records.append(record) }
+        record = nil
+        isStray = false
+      default:
+        let value = line.drop { $0 != UInt8(ascii: "-") }.dropFirst().withoutOuterWhiteSpace
+        if record != nil {
+          record?.tags.append((tag, Array(value)))
+        } else {
+          if !isStray { strays.append(RISRecord(line: number + 1)) }
+          isStray = true
+          strays[strays.count - 1].tags.append((tag, Array(value)))
+        }
+      }
+    }
+    if let record { records.append(record) }
+    return (records, strays)
+  }
+
+  private mutating func goOn(_ line: ArraySlice<UInt8>, after emptyLines: Int) {
+    guard !tags.isEmpty else { return }
+    let last = tags.count - 1
+    if tags[last].tag == "KW" {
+      tags.append(("KW", Array(line.withoutOuterWhiteSpace)))
+      return
+    }
+    if Self.linedTags.contains(tags[last].tag) {
+      tags[last].value += Array(repeating: 0x0A, count: emptyLines + 1)
+    } else if !tags[last].value.isEmpty {
+      tags[last].value.append(0x20)
+    }
+    tags[last].value += line.withoutOuterWhiteSpace
+  }
+
+  /// Tags whose values may have several lines.
+  static let linedTags: Set<String> = ["AB", "N1", "N2"]
+
+  /// Splits a file into lines, which end with a line feed, a carriage return, or both.
+  static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+    var lines: [ArraySlice<UInt8>] = []
+    var start = 0
+    for offset in bytes.indices where bytes[offset] == 0x0A || bytes[offset] == 0x0D {
+      let isSecondOfPair = bytes[offset] == 0x0A && offset > 0 && bytes[offset - 1] == 0x0D
+      if !isSecondOfPair { lines.append(bytes[start..<offset]) }
+      start = offset + 1
+    }
+    if start < bytes.count { lines.append(bytes[start...]) }
+    return lines
+  }
+
+  /// The tag of a line: `TY  - `, with one to four spaces before the hyphen.
+  static func tag(_ line: ArraySlice<UInt8>) -> String? {
+    let name = line.prefix(2)
+    let rest = line.dropFirst(2)
+    let spaces = rest.prefix { $0 == 0x20 }.count
+    guard name.count == 2, (0x41...0x5A).contains(name[name.startIndex]),
+      name.allSatisfy({ (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }), (1...4).contains(spaces),
+      rest.dropFirst(spaces).first == UInt8(ascii: "-"),
+      rest.dropFirst(spaces + 1).first.map({ $0 == 0x20 || $0 == 0x09 }) != false
+    else { return nil }
+    return String(decoding: name, as: UTF8.self)
   }
 }

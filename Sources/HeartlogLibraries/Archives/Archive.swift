@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -89,19 +90,25 @@ extension Archive {
   /// one name each.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
-    identifier = try container.decode(String.self, forKey: .id, or: .identifier)
+    identifier =
+      try container.decodeIfPresent(String.self, forKey: .id)
+      ?? container.decode(String.self, forKey: .identifier)
     title = try container.decodeIfPresent(String.self, forKey: .title)
     archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
     mediatype = try container.decodeIfPresent(String.self, forKey: .mediatype)
     func names(_ key: Key, or own: Key) throws -> [String] {
-      let names = try container.decodeIfPresent(OneOrMany.self, forKey: key, or: own)?.texts ?? []
-      return names.filter { !$0.isEmpty }
+      let names =
+        try container.decodeIfPresent(OneOrMany.self, forKey: key)
+        ?? container.decodeIfPresent(OneOrMany.self, forKey: own)
+      return names?.texts.filter { !$0.isEmpty } ?? []
     }
     creators = try names(.creators, or: .creator)
     publishers = try names(.publishers, or: .publisher)
     desc = try container.decodeIfPresent(String.self, forKey: .desc)
     iconUrlString = try container.decodeIfPresent(String.self, forKey: .iconUrlString)
-    dateAdded = try container.decodeIfPresent(Date.self, forKey: .favoritedDate, or: .dateAdded)
+    dateAdded =
+      try container.decodeIfPresent(Date.self, forKey: .favoritedDate)
+      ?? container.decodeIfPresent(Date.self, forKey: .dateAdded)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -151,16 +158,158 @@ extension Archive {
   /// Any archive contains an empty query.
   public func matches(_ query: String) -> Bool { matches(TextSearch(query)) }
 
-  fileprivate func matches(_ search: TextSearch) -> Bool {
+  func matches(_ search: TextSearch) -> Bool {
     search.isEmpty
       || [archiveTitle, title, creator, desc, publisher].contains { $0.map(search.isFound) ?? false }
   }
 }
 
-extension Sequence<Archive> {
-  /// The archives that match a query, in order; all of them if the query is empty.
-  public func matching(_ query: String) -> [Archive] {
-    let search = TextSearch(query)
-    return filter { $0.matches(search) }
+/// Parsing of documents of archive.org. A member may be a string in one document and an array in another.
+extension Archive {
+  /// The media types that the Internet Archive documents; any other becomes "other".
+  private static let mediatypes: Set<String> = [
+    "account", "audio", "collection", "data", "etree", "image", "movies", "software", "texts", "web",
+  ]
+
+  /// Parses a document of a search answer, or the `metadata` of an item answer.
+  ///
+  /// - Throws: `LibraryError.invalidItem` if the document has no identifier.
+  public init(document: some JSONSource) throws(LibraryError) {
+    let document = try document.json()
+    guard let identifier = Self.texts(document["identifier"]).first, !identifier.isEmpty else {
+      throw .invalidItem("a document of the Internet Archive without an identifier")
+    }
+    let title = Self.texts(document["title"]).first
+    let descriptions = Self.texts(document["description"])
+    self.init(
+      identifier: identifier, title: title, archiveTitle: title,
+      mediatype: Self.texts(document["mediatype"]).first.map { Self.mediatypes.contains($0) ? $0 : "other" },
+      creators: Self.texts(document["creator"]).filter { !$0.isEmpty },
+      publishers: Self.texts(document["publisher"]).filter { !$0.isEmpty },
+      desc: descriptions.isEmpty ? nil : descriptions.joined(separator: "\n"),
+      iconUrlString: "https://archive.org/services/img/\(identifier)")
+  }
+
+  /// Parses a whole answer: of a search (`response.docs`), or of one item (`metadata`).
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` if it is neither; `LibraryError.invalidItem` if a document has no
+  ///   identifier.
+  public static func archives(answer: some JSONSource) throws(LibraryError) -> [Archive] {
+    let answer = try answer.json()
+    if let documents = answer["response"]?["docs"]?.array {
+      return try documents.map { (document) throws(LibraryError) in try Archive(document: document) }
+    }
+    guard let metadata = answer["metadata"] else {
+      throw .invalidAnswer("an answer with neither response.docs nor metadata, as archive.org sends")
+    }
+    return [try Archive(document: metadata)]
+  }
+
+  /// The texts in a string, or in an array of strings. Numbers, such as years and numeric titles, count as
+  /// texts.
+  static func texts(_ value: JSONValue?) -> [String] {
+    switch value {
+    case .string(let text): [text]
+    case .int64, .double: value.map { [$0.jsonText] } ?? []
+    case .array(let elements): elements.flatMap { $0.array == nil ? texts($0) : [] }
+    default: []
+    }
+  }
+}
+
+/// Lists of items of the Internet Archive, as its site and its APIs send them.
+///
+/// The format reads a plain list of identifiers, the favorites of a user (`members` of
+/// `https://archive.org/metadata/fav-USER`), the answer to a search (`response.docs`, or `items` of the scrape
+/// API), and the answer for one item (`metadata`). It writes `members`, with the members that the site uses,
+/// `dateAdded`, and all `fields` of the item.
+///
+/// Sources: https://archive.org/developers/md-record.html,
+/// https://archive.org/help/aboutsearch.htm
+package struct ArchiveJSONFormat: FileFormat {
+  package let name = "archive-json"
+  package let summary = "identifiers, favorites, searches and items as archive.org sends them"
+  package let fileExtensions = ["json"]
+  package let isWritten = true
+  /// `shape`: a list of strings may be anything.
+  package let certainty = FileCertainty.shape
+
+  /// Creates the format, which has no settings.
+  package init() {}
+
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    switch JSONOutline(beginning) {
+    case .object(let names):
+      // The metadata of an item may come after the long list of its files.
+      !names.isDisjoint(with: ["members", "response", "responseHeader", "metadata", "items"])
+        || names.isSuperset(of: ["created", "dir"])
+    case .objects(let names): names.contains("identifier")
+    case .strings: true
+    case .emptyArray, .other: false
+    }
+  }
+
+  package func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    let document = JSONDocument(bytes)
+    var contents = FileContents()
+    func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
+      try library.checked(try Self.item(record))
+    }
+    guard document.isObject(document.root) else {
+      guard document.isArray(document.root) else {
+        throw .invalidAnswer("the items of the answer are not a list")
+      }
+      contents.take(elementsOf: document.root, in: document, item)
+      return contents
+    }
+    let (members, failure) = document.members(of: document.root)
+    // The favorites of a user are also an item, but have members.
+    if let list = members["members"] ?? document.node("response", "docs") ?? members["items"] {
+      guard document.isArray(list) else { throw .invalidAnswer("the items of the answer are not a list") }
+      contents.take(elementsOf: list, in: document, after: failure, item)
+    } else if let metadata = members["metadata"] {
+      if let failure { contents.refuse(line: failure.line, failure.reason) }
+      contents.take([metadata], of: document, item)
+    } else if let error = members["error"] {
+      throw .invalidAnswer("archive.org answers: \(try document.value(error).jsonText.prefix(200))")
+    } else {
+      throw .invalidAnswer(
+        failure?.reason
+          ?? "the JSON has no members, response.docs, items or metadata, as answers of archive.org have")
+    }
+    return contents
+  }
+
+  private static func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
+    if let identifier = record.string { return FileItem(id: identifier) }
+    guard record.object != nil else { throw .invalidItem("\(record.kind) where an item should be") }
+    guard record["fields"] != nil else {
+      return try FileItem(told: try Archive(document: record))
+    }
+    var item = FileItem(id: record["identifier"]?.string ?? "")
+    item.favoritedDate = try FileItem.date(record["dateAdded"], named: "dateAdded")
+    item.isFavorite = try FileItem.flag(record[FieldName.isFavorite]) ?? true
+    try item.takeFields(record["fields"])
+    return item
+  }
+
+  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+    let members = try items.map { (item) throws(LibraryError) in
+      try item.checkWritable()
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("identifier", item.id)
+      for name in ["mediatype", "title"] {
+        if let value = item[name] { json.member(name, value) }
+      }
+      if let date = item.favoritedDate { json.member("dateAdded", RFC3339.text(date)) }
+      if !item.isFavorite { json.member(FieldName.isFavorite, false) }
+      json.member("fields", item.fields)
+      json.endObject()
+      return json.bytes
+    }
+    return jsonLines(members, opening: "{\"members\":[", closing: "]}")
   }
 }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -6,17 +7,157 @@ import Heartlog
   import Foundation
 #endif
 
+/// A file of an archive, which can be played directly.
+public struct Track: FavoriteItem, Hashable {
+  public static let library = "tracks"
+
+  /// The URL of the file, which identifies the track.
+  public var url: URL
+  /// The title in a row; `nil` if the file has none.
+  public var title: String?
+  /// The archive that the file belongs to; `nil` for a file from elsewhere.
+  public var archiveIdentifier: String?
+  /// The title of the archive.
+  public var archiveTitle: String?
+  /// The name of the file in its archive.
+  public var name: String?
+  /// The artist, as the file names one.
+  public var artist: String?
+  /// The creators of the archive, joined by ",".
+  public var creator: String?
+  /// The number of the file on its record, "3" or "3/12".
+  public var track: String?
+  /// The size in bytes, as the archive writes it.
+  public var size: String?
+  /// The format, "VBR MP3".
+  public var format: String?
+  /// The duration, as the archive writes it: in seconds, or "3:45".
+  public var length: String?
+
+  public var id: URL { url }
+
+  /// Creates a track. `FavoriteTracks` refuses a URL without a scheme.
+  public init(url: URL, title: String? = nil, archiveIdentifier: String? = nil) {
+    self.url = url
+    self.title = title
+    self.archiveIdentifier = archiveIdentifier
+  }
+
+  /// Decodes a track of the store, or a record of the app's own.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    url =
+      try container.decodeIfPresent(URL.self, forKey: .url)
+      ?? decoder.container(keyedBy: AppKey.self).decode(URL.self, forKey: .url)
+    title = try container.decodeIfPresent(String.self, forKey: .title)
+    archiveIdentifier = try container.decodeIfPresent(String.self, forKey: .archiveIdentifier)
+    archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
+    name = try container.decodeIfPresent(String.self, forKey: .name)
+    artist = try container.decodeIfPresent(String.self, forKey: .artist)
+    creator = try container.decodeIfPresent(String.self, forKey: .creator)
+    track = try container.decodeIfPresent(String.self, forKey: .track)
+    size = try container.decodeIfPresent(String.self, forKey: .size)
+    format = try container.decodeIfPresent(String.self, forKey: .format)
+    length = try container.decodeIfPresent(String.self, forKey: .length)
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case url = "id"
+    case title, archiveIdentifier, archiveTitle, name, artist, creator, track, size, format, length
+  }
+
+  private enum AppKey: CodingKey { case url }
+}
+
+extension Track {
+  /// Parses one of the `files` of an item answer. The title is the file's own, or its name if it has none;
+  /// the URL is below `https://archive.org/download/`.
+  ///
+  /// - Throws: `LibraryError.invalidItem` if the file has no name.
+  public init(file: some JSONSource, archiveIdentifier: String) throws(LibraryError) {
+    let file = try file.json()
+    guard let name = file["name"]?.string, !name.isEmpty,
+      let url = URL(string: "https://archive.org/download/\(archiveIdentifier)/\(name.percentEncoded)")
+    else { throw .invalidItem("a file of the archive \(archiveIdentifier) without a name") }
+    self.init(
+      url: url, title: Archive.texts(file["title"]).first ?? name, archiveIdentifier: archiveIdentifier)
+  }
+}
+
+/// The positions of tracks in the playlist, as keys that are sorted by their bytes.
+///
+/// The key of a track that was never moved is computed from its favorited date: the milliseconds as nine
+/// digits in base 62, and a `V`. A track that was moved has a key of its own in the field `orderKey`, between
+/// those of its neighbours. So adding writes no key, and moving usually writes one: tracks that two devices
+/// add are ordered by date, and moves of different tracks all survive a merge. Of two moves of one track the
+/// later one wins. Tracks with equal keys, which two devices may create, are ordered by the bytes of their
+/// ids.
+enum TrackOrder {
+  static let field = "orderKey"
+
+  private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+  /// 62^9 milliseconds are 430,000 years, which covers all dates that the format allows.
+  static let dateLength = 9
+
+  static func order(of library: FavoritesLibrary) -> ItemOrder {
+    ItemOrder(library, field: field, named: "the playlist", limit: end(ofMillisecondOf:)) { item in
+      track(of: item).flatMap { _ in key(of: item) }
+    }
+  }
+
+  /// The track that an item is; `nil` if it is no favorite, or not a valid `Track`.
+  static func track(of item: ItemState) -> Track? {
+    guard item.isFavorite else { return nil }
+    return try? FieldDecoder.decode(
+      Track.self, id: item.id, isFavorite: true, favoritedDate: item.favoritedDate, fields: item.fields)
+  }
+
+  /// The key of a favorite: the one in its field, or that of its date if the field has no valid key.
+  static func key(of track: ItemState) -> OrderKey? {
+    if case .string(let text)? = track.value(of: field), let key = OrderKey(text) { return key }
+    return track.favoritedDate.flatMap(key(of:))
+  }
+
+  /// The key of a date.
+  static func key(of date: Milliseconds) -> OrderKey? {
+    OrderKey(text(UInt64(clamping: date - Limits.dateMillisecondsMin)) + "V")
+  }
+
+  /// A key just above all keys with the same milliseconds as `key`, so that tracks added later come after those.
+  private static func end(ofMillisecondOf key: OrderKey) -> OrderKey? {
+    let prefix = Array(key.text.utf8.prefix(dateLength))
+    var number: UInt64 = 0
+    for index in 0..<dateLength {
+      let digit = index < prefix.count ? digits.firstIndex(of: prefix[index]) ?? 0 : 0
+      number = number * 62 + UInt64(digit)
+    }
+    return OrderKey(text(number + 1) + "0000001")
+  }
+
+  /// Nine digits, most significant first. A number that does not fit becomes the largest one.
+  private static func text(_ number: UInt64) -> String {
+    var rest = number
+    var bytes = [UInt8](repeating: digits[0], count: dateLength)
+    for index in bytes.indices.reversed() {
+      bytes[index] = digits[Int(rest % 62)]
+      rest /= 62
+    }
+    return rest == 0 ? String(decoding: bytes, as: UTF8.self) : String(repeating: "z", count: dateLength)
+  }
+}
+
 /// The favorite files of an Internet Archive player: one permanent playlist in the user's order.
 ///
 /// The playlist always exists and cannot be removed; in a new store it is empty. It is independent of
 /// `FavoriteArchives`: a file and its archive are separate favorites. `move(from:to:)` specifies how the
 /// orders of two devices are merged.
-public struct FavoriteTracks: Sendable {
+public struct FavoriteTracks: TypedLibrary {
   /// The name of the playlist.
   public static let name = "Favorites"
 
   /// The same library in the general interface, where it is ordered by date only.
   public let favorites: Favorites<Track>
+  public var store: FavoritesStore { library.store }
 
   /// Creates an interface to the playlist of a store.
   ///
@@ -26,6 +167,7 @@ public struct FavoriteTracks: Sendable {
   }
 
   private var library: FavoritesLibrary { favorites.library }
+  private var order: ItemOrder { TrackOrder.order(of: library) }
 
   // MARK: - Reading
 
@@ -33,7 +175,7 @@ public struct FavoriteTracks: Sendable {
   ///
   /// O(n log n). A favorite whose fields are not a valid `Track` is left out here, and reported by
   /// `favorites.load()`.
-  public var favoriteItems: [Track] { positions().map(\.track) }
+  public var favoriteItems: [Track] { order.positions().compactMap { TrackOrder.track(of: $0.item) } }
 
   /// Whether the file at this URL is in the playlist. One look-up.
   public func isFavoriteItem(url: URL) -> Bool { favorites.contains(url) }
@@ -51,18 +193,18 @@ public struct FavoriteTracks: Sendable {
   ///   cannot be written.
   public func appendFavoriteItem(_ track: Track, since date: Date? = nil) throws {
     try Self.checkAddress(of: track)
-    try library.store.write {
-      let positions = positions()
+    try store.write {
+      let positions = order.positions()
       guard !favorites.contains(track.id) else {
         throw LibraryError.alreadyFavorite("Track is already in the playlist \(Self.name).")
       }
       try favorites.add(track, since: date)
       // A key that it still has from before a removal on another device is not valid here.
-      try setKey(nil, of: track)
+      try clearKey(of: track.url)
       guard let last = positions.last?.key, let item = library.item(track.id.favoriteID),
         let own = TrackOrder.key(of: item), own <= last
       else { return }
-      try put([track], at: positions.count, among: positions)
+      try order.put([track.id.favoriteID], at: positions.count, among: positions)
     }
   }
 
@@ -106,13 +248,13 @@ public struct FavoriteTracks: Sendable {
         failures.append(.invalidItem("the playlist \(playlist.name.quoted): \(error.message)"))
       }
     }
-    let count = try library.store.write(origin: TakeOverOrigin.database) {
-      let positions = positions()
+    let count = try store.write(origin: TakeOverOrigin.database) {
+      let positions = order.positions()
       var added: [Track] = []
       for track in items where library.item(track.id.favoriteID) == nil {
         if try favorites.add(track) { added.append(track) }
       }
-      if !added.isEmpty { try put(added, at: positions.count, among: positions) }
+      try order.put(added.map(\.id.favoriteID), at: positions.count, among: positions)
       for playlist in playlists {
         for track in playlist.tracks { try takeOver(track, into: playlist.collection) }
       }
@@ -124,7 +266,7 @@ public struct FavoriteTracks: Sendable {
   /// Adds a track at the end of a collection, unless it ever was in it. Must be called inside a write.
   private func takeOver(_ track: Track, into collection: ItemCollection) throws {
     let id = track.id.favoriteID
-    let wasThere = library.store.read { state in
+    let wasThere = store.read { state in
       state.position(ofField: ItemCollection.field(of: collection.name), of: id, in: Track.library) != nil
     }
     guard !wasThere else { return }
@@ -133,9 +275,8 @@ public struct FavoriteTracks: Sendable {
   }
 
   private func storable(_ tracks: some Sequence<Track>) -> (items: [Track], failures: [LibraryError]) {
-    tracks.converting { (track) throws(LibraryError) -> Track? in
+    favorites.items(of: tracks) { (track) throws(LibraryError) in
       try Self.checkAddress(of: track)
-      try favorites.checkStorable(track)
       return track
     }
   }
@@ -146,25 +287,22 @@ public struct FavoriteTracks: Sendable {
     }
   }
 
-  /// Adds one of the `files` of an item answer at the end of the playlist.
-  ///
-  /// - Throws: as `appendFavoriteItem(_:since:)`; `LibraryError.invalidItem` if the file has no name.
-  public func appendFavoriteItem(file: some JSONSource, archiveIdentifier: String) throws {
-    try appendFavoriteItem(try Track(file: file, archiveIdentifier: archiveIdentifier))
-  }
-
   /// Removes the file at this URL from the playlist. If it is not in the playlist, no event is written.
   ///
   /// - Returns: Whether it was in the playlist.
   /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
   public func removeFavoriteItem(url: URL) throws -> Bool {
-    try library.store.write {
+    try store.write {
       guard try favorites.remove(url) else { return false }
       // Without a key, it comes last if it is added again.
-      try library.set([Field(name: TrackOrder.field, value: .null)], of: url.favoriteID)
+      try clearKey(of: url)
       return true
     }
+  }
+
+  private func clearKey(of url: URL) throws(HeartlogError) {
+    try library.set([Field(name: TrackOrder.field, value: .null)], of: url.favoriteID)
   }
 
   // MARK: - Order
@@ -181,15 +319,7 @@ public struct FavoriteTracks: Sendable {
   ///   the store cannot be written.
   @discardableResult
   public func move(from source: Int, to destination: Int) throws -> Bool {
-    try library.store.write {
-      var positions = positions()
-      for index in [source, destination] where !positions.indices.contains(index) {
-        throw HeartlogError(.invalid, "the playlist has \(positions.count) tracks, and none at \(index)")
-      }
-      guard source != destination else { return false }
-      try put([positions.remove(at: source).track], at: destination, among: positions)
-      return true
-    }
+    try order.move(fromOffsets: [source], toOffset: destination > source ? destination + 1 : destination)
   }
 
   /// Moves the tracks at some offsets to before the one at another offset, keeping their order, as the
@@ -200,51 +330,6 @@ public struct FavoriteTracks: Sendable {
   ///   - offset: an offset in `favoriteItems` before the move, or their count for the end.
   /// - Throws: as `move(from:to:)`.
   public func move(fromOffsets offsets: some Sequence<Int>, toOffset offset: Int) throws {
-    let offsets = Set(offsets)
-    try library.store.write {
-      let positions = positions()
-      for index in offsets.sorted() + [offset]
-      where !positions.indices.contains(index) && (index != positions.count || offsets.contains(index)) {
-        throw HeartlogError(.invalid, "the playlist has \(positions.count) tracks, and none at \(index)")
-      }
-      let order = positions.indices.filter { !offsets.contains($0) }
-      let moved = offsets.sorted()
-      let index = order.count { $0 < offset }
-      guard order[..<index] + moved + order[index...] != Array(positions.indices)[...] else { return }
-      try put(moved.map { positions[$0].track }, at: index, among: order.map { positions[$0] })
-    }
+    _ = try order.move(fromOffsets: offsets, toOffset: offset)
   }
-
-  /// Writes the keys of tracks for their new positions.
-  ///
-  /// - Parameter positions: the other tracks, in order.
-  private func put(
-    _ tracks: [Track], at index: Int, among positions: [(track: Track, key: OrderKey)]
-  ) throws {
-    let low = index > 0 ? positions[index - 1].key : nil
-    // There is no key between tracks with equal keys, so the tracks after the gap get new keys, too.
-    let next =
-      positions[index...].firstIndex { position in low.map { $0 < position.key } ?? true }
-      ?? positions.count
-    let tracks = tracks + positions[index..<next].map(\.track)
-    let keys = TrackOrder.keys(
-      tracks.count, after: low, before: next < positions.count ? positions[next].key : nil)
-    if keys.allSatisfy({ OrderKey($0.text) != nil }) {
-      for (track, key) in zip(tracks, keys) { try setKey(key, of: track) }
-    } else {
-      // Thousands of moves into one gap have exhausted the length of a key, so all tracks get new keys.
-      let all = positions[..<index].map(\.track) + tracks + positions[next...].map(\.track)
-      let end = positions.last.flatMap { OrderKey(String($0.key.text.prefix(TrackOrder.dateLength)) + "V") }
-      for (track, key) in zip(all, TrackOrder.keys(all.count, after: nil, before: end)) {
-        try setKey(key, of: track)
-      }
-    }
-  }
-
-  private func setKey(_ key: OrderKey?, of track: Track) throws(HeartlogError) {
-    try library.set(
-      [Field(name: TrackOrder.field, value: key.map { .string($0.text) } ?? .null)], of: track.id.favoriteID)
-  }
-
-  private func positions() -> [(track: Track, key: OrderKey)] { TrackOrder.positions(of: library.items()) }
 }

@@ -80,12 +80,16 @@ public struct Book: FavoriteItem, Hashable {
     self.coverImageURL = coverImageURL
   }
 
-  private enum CodingKeys: CodingKey {
-    case id, title, author, downloadURL, coverImageURL, duration, currentPosition, favoritedDate
-    case googleDriveFileID, coverSearch
+  enum CodingKeys: String, CodingKey {
+    case id, title, author, downloadURL, duration, currentPosition, googleDriveFileID, coverSearch
+    case coverAddress = "coverImageURL"
+    case dateAdded = "favoritedDate"
     // Device-local.
     case fileURL, coverFileURL, isDownloaded, associatedFiles
-    // In the app's own JSON.
+  }
+
+  /// The members of the app's own JSON that are not in the store.
+  enum AppKey: String, CodingKey, CaseIterable {
     case dateAdded, fileURLString, coverImageURLString, associatedFilesStrings
   }
 
@@ -93,62 +97,65 @@ public struct Book: FavoriteItem, Hashable {
   /// names what is missing: the id, the title or the date.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    func url(_ text: String, _ key: CodingKeys) throws -> URL {
-      if let url = Self.url(text) { return url }
-      throw DecodingError.dataCorruptedError(
-        forKey: key, in: container, debugDescription: "\(text.quoted) is not a URL")
+    let own = try decoder.container(keyedBy: AppKey.self)
+    func corrupt(_ key: some CodingKey, _ reason: String) -> DecodingError {
+      .dataCorrupted(.init(codingPath: decoder.codingPath + [key], debugDescription: reason))
+    }
+    func url(_ text: String, _ key: some CodingKey) throws -> URL {
+      guard let url = Self.url(text) else { throw corrupt(key, "\(text.quoted) is not a URL") }
+      return url
     }
     func urlIfPresent(_ key: CodingKeys) throws -> URL? {
       try container.decodeIfPresent(String.self, forKey: key).map { try url($0, key) }
     }
+    // The app writes an empty path for none.
+    func path(_ key: AppKey) throws -> URL? {
+      try own.decodeIfPresent(String.self, forKey: key).flatMap { $0.isEmpty ? nil : try url($0, key) }
+    }
+    func files() throws -> [URL] {
+      if let texts = try container.decodeIfPresent([String].self, forKey: .associatedFiles) {
+        return try texts.map { try url($0, CodingKeys.associatedFiles) }
+      }
+      return try own.decodeIfPresent([String].self, forKey: .associatedFilesStrings)?
+        .map { try url($0, AppKey.associatedFilesStrings) } ?? []
+    }
+    // Without a strategy of a decoder for dates, a number counts the seconds since 2001.
+    func date() throws -> Date {
+      do { return try own.decode(Date.self, forKey: .dateAdded) } catch {
+        guard let seconds = try? own.decode(Double.self, forKey: .dateAdded) else { throw error }
+        guard seconds.magnitude < 1e12 else {
+          throw corrupt(AppKey.dateAdded, "a date outside the years 0000 to 9999")
+        }
+        return Date(timeIntervalSinceReferenceDate: seconds)
+      }
+    }
+    let stored = try container.decodeIfPresent(Date.self, forKey: .dateAdded)
     // In the store, an older version left the path of another device as the address of the cover.
-    let isStored = container.contains(.favoritedDate)
-    let cover = try urlIfPresent(.coverImageURL).flatMap { isStored && $0.isFileURL ? nil : $0 }
-    let coverFile = try urlIfPresent(.coverFileURL) ?? urlIfPresent(.coverImageURLString)
-    let filesKey = [.associatedFiles, .associatedFilesStrings].first(where: container.contains)
+    let cover = try urlIfPresent(.coverAddress).flatMap { stored != nil && $0.isFileURL ? nil : $0 }
+    let coverFile = try urlIfPresent(.coverFileURL) ?? path(.coverImageURLString)
     let duration = try container.decodeIfPresent(Double.self, forKey: .duration) ?? 0
     guard duration >= 0 else {
-      throw DecodingError.dataCorruptedError(
-        forKey: .duration, in: container, debugDescription: "a duration of \(duration) seconds")
+      throw corrupt(
+        CodingKeys.duration, "\(JSONValue.double(duration).jsonText) seconds, which must be 0 or more")
     }
     self.init(
       id: try container.decode(UUID.self, forKey: .id),
       title: try container.decode(String.self, forKey: .title),
       author: try container.decodeIfPresent(String.self, forKey: .author),
-      fileURL: try urlIfPresent(.fileURL) ?? urlIfPresent(.fileURLString),
+      fileURL: try urlIfPresent(.fileURL) ?? path(.fileURLString),
       coverImageURL: cover ?? coverFile,
       duration: duration,
       currentPosition: Self.clamped(
         try container.decodeIfPresent(Double.self, forKey: .currentPosition) ?? 0, duration: duration),
-      dateAdded: try container.decode(Date.self, forKey: .favoritedDate, or: .dateAdded),
+      dateAdded: try stored ?? date(),
       isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
       googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
-      associatedFiles: try filesKey.flatMap { key in
-        try container.decodeIfPresent([String].self, forKey: key)?.map { try url($0, key) }
-      } ?? [],
+      associatedFiles: try files(),
       // A value from a later version is ignored, so that the book is not lost.
       coverSearch: try container.decodeIfPresent(String.self, forKey: .coverSearch)
         .flatMap(CoverSearch.init(rawValue:)))
     if let coverFile { coverImageURL = coverFile }
     if let address = try urlIfPresent(.downloadURL) { downloadURL = address }
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(id, forKey: .id)
-    try container.encode(title, forKey: .title)
-    try container.encodeIfPresent(author, forKey: .author)
-    try container.encodeIfPresent(fileURL, forKey: .fileURL)
-    try container.encodeIfPresent(downloadURL, forKey: .downloadURL)
-    try container.encodeIfPresent(coverAddress, forKey: .coverImageURL)
-    try container.encodeIfPresent(coverFileURL, forKey: .coverFileURL)
-    try container.encode(duration, forKey: .duration)
-    try container.encode(currentPosition, forKey: .currentPosition)
-    try container.encode(dateAdded, forKey: .favoritedDate)
-    try container.encode(isDownloaded, forKey: .isDownloaded)
-    try container.encodeIfPresent(googleDriveFileID, forKey: .googleDriveFileID)
-    try container.encode(associatedFiles, forKey: .associatedFiles)
-    try container.encodeIfPresent(coverSearch, forKey: .coverSearch)
   }
 
   /// The URL in a text, which may be the bare path of a file; `nil` if it is neither.
@@ -190,4 +197,210 @@ extension Book {
   static func clamped(_ position: Double, duration: Double) -> Double {
     max(0, duration > 0 ? min(position, duration) : position)
   }
+}
+
+/// A chapter of a book. Times are in seconds.
+public struct Chapter: Hashable, Sendable, Identifiable, Codable {
+  /// Identifies the chapter in a list. If it is not given, it is derived from the title and the times, so that
+  /// it is the same each time the chapters of a book are determined.
+  public var id: UUID
+  /// The title in a list of chapters.
+  public var title: String
+  /// The start in seconds from the beginning of the book.
+  public var startTime: Double
+  /// The duration in seconds.
+  public var duration: Double
+
+  /// Creates a chapter.
+  public init(id: UUID? = nil, title: String, startTime: Double, duration: Double) {
+    self.id = id ?? Book.id(of: "chapter:\(startTime):\(duration):\(title)")
+    self.title = title
+    self.startTime = startTime
+    self.duration = duration
+  }
+
+  /// The end in seconds from the beginning of the book; the next chapter starts here.
+  public var endTime: Double { startTime + duration }
+
+  /// The fraction of the chapter that lies before a time, 0 to 1.
+  ///
+  /// - Parameter time: in seconds from the beginning of the book.
+  public func progress(at time: Double) -> Double {
+    guard duration > 0 else { return time < startTime ? 0 : 1 }
+    return min(1, max(0, (time - startTime) / duration))
+  }
+}
+
+extension PlaybackSettings {
+  /// The most simulated chapters: one per second for eleven days. A duration that needs more is not
+  /// realistic.
+  private static let chaptersMax = 1_000_000.0
+
+  /// Simulates chapters for a book that has none. They have equal lengths, except the last, which has the
+  /// remainder and is never empty. There is only one chapter if chapters are not simulated, or if the
+  /// duration or the length does not allow it.
+  public func chapters(duration: Double) -> [Chapter] {
+    let whole = [Chapter(title: "Chapter 1", startTime: 0, duration: duration)]
+    let length = simulatedChapterLength
+    let quotient = (duration / length).rounded(.up)
+    guard simulateChapters, duration > 0, length > 0, quotient <= Self.chaptersMax else { return whole }
+    var count = Int(quotient)
+    // The quotient can be rounded up to the next integer.
+    if count > 1, Double(count - 1) * length >= duration { count -= 1 }
+    return (0..<count).map { index in
+      let start = Double(index) * length
+      let end = index == count - 1 ? duration : start + length
+      return Chapter(title: "Chapter \(index + 1)", startTime: start, duration: end - start)
+    }
+  }
+}
+
+extension [Chapter] {
+  /// The index of the chapter at a time: the last one that has started, so the last chapter at and after the
+  /// end; before the first chapter, the first. `nil` if there are no chapters. O(log n). The chapters must be
+  /// in the order of their starts.
+  public func index(at time: Double) -> Int? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].startTime <= time { low = middle + 1 } else { high = middle }
+    }
+    return isEmpty ? nil : Swift.max(0, low - 1)
+  }
+
+  /// The chapter at a time, as found by `index(at:)`.
+  public func chapter(at time: Double) -> Chapter? { index(at: time).map { self[$0] } }
+
+  /// The chapter after the one at a time; `nil` if that is the last one.
+  public func next(after time: Double) -> Chapter? {
+    index(at: time).flatMap { $0 + 1 < count ? self[$0 + 1] : nil }
+  }
+
+  /// The chapter before the one at a time; `nil` if that is the first one.
+  public func previous(before time: Double) -> Chapter? {
+    index(at: time).flatMap { $0 > 0 ? self[$0 - 1] : nil }
+  }
+}
+
+extension Book {
+  /// The cue sheet among the associated files; `nil` if there is none.
+  package var cueSheetURL: URL? { associatedFiles.first { $0.pathExtension.lowercased() == "cue" } }
+
+  /// The chapters of the book: the tracks of its cue sheet, or simulated ones as configured in the settings.
+  ///
+  /// A cue sheet that cannot be read or is not valid does not prevent playback: it is ignored.
+  ///
+  /// - Parameters:
+  ///   - settings: whether chapters are simulated, and how long they are.
+  ///   - contents: reads a file; returns `nil` if it cannot be read. If it is `nil`, the file is read from disk.
+  public func chapters(
+    _ settings: PlaybackSettings, contents: ((URL) -> [UInt8]?)? = nil
+  ) -> [Chapter] {
+    if let cueSheetURL, let bytes = (contents ?? CueSheet.contents)(cueSheetURL),
+      let sheet = try? CueSheet(bytes)
+    {
+      let chapters = sheet.chapters(duration: duration)
+      if !chapters.isEmpty { return chapters }
+    }
+    return settings.chapters(duration: duration)
+  }
+}
+
+extension CueSheet {
+  /// The bytes of a file; `nil` if it cannot be read, or is too large for a cue sheet.
+  static func contents(of url: URL) -> [UInt8]? {
+    guard url.isFileURL, let attributes = try? FileManager.default.attributesOfItem(atPath: url.path),
+      let size = attributes[.size] as? Int, size <= bytesMax
+    else { return nil }
+    return FileManager.default.contents(atPath: url.path).map(Array.init)
+  }
+}
+
+/// The state of a search for a cover, as stored with a book.
+public enum CoverSearch: String, Codable, Hashable, Sendable {
+  /// A search is running, or was running when the app ended.
+  case searching
+  /// A search found nothing.
+  case failed
+}
+
+/// Whether a book has a cover, and if not, why not.
+public enum CoverStatus: Hashable, Sendable {
+  /// There is no cover, and it has not been searched for.
+  case none
+  /// A search is running, or was running when the app ended.
+  case searching
+  /// The cover was found.
+  case found(URL)
+  /// A search found nothing; it should be repeated.
+  case failed
+}
+
+extension Book {
+  /// The state of the cover. If there is a cover, it is found, whatever the state of the search.
+  public var coverStatus: CoverStatus {
+    get {
+      if let coverImageURL { return .found(coverImageURL) }
+      return switch coverSearch {
+      case .searching: .searching
+      case .failed: .failed
+      case nil: .none
+      }
+    }
+    set {
+      coverImageURL = if case .found(let url) = newValue { url } else { nil }
+      coverSearch =
+        switch newValue {
+        case .none, .found: nil
+        case .searching: .searching
+        case .failed: .failed
+        }
+    }
+  }
+
+  /// The title for a cover search: without any `[…]`, and without white space at its ends.
+  public var coverSearchTitle: String {
+    var cleaned = ""
+    var rest = title[...]
+    while let open = rest.firstIndex(of: "["), let close = rest[open...].firstIndex(of: "]") {
+      cleaned += rest[..<open]
+      rest = rest[rest.index(after: close)...]
+    }
+    return (cleaned + rest).withoutOuterWhiteSpace
+  }
+}
+
+/// A deleted book, and the files that it leaves behind.
+public struct DeletedBook: Hashable, Sendable {
+  /// The id of the book.
+  public let id: Book.ID
+  /// The book before it was deleted; `nil` if its record was not a valid book.
+  public let book: Book?
+  /// The files on disk that no other book uses: its audio, its cover, and its associated files. The store
+  /// does not delete them.
+  public let files: [URL]
+
+  /// Creates a deleted book.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the book.
+  ///   - book: the book before it was deleted.
+  ///   - others: the paths of all files of the remaining books.
+  init(id: Book.ID, book: Book?, others: Set<String>) {
+    self.id = id
+    self.book = book
+    var seen = others
+    files = (book?.files ?? []).filter { seen.insert($0.standardizedFileURL.path).inserted }
+  }
+}
+
+extension [Book] {
+  /// The paths of all files on disk of these books.
+  var filePaths: Set<String> { Set(flatMap(\.files).map(\.standardizedFileURL.path)) }
+}
+
+extension Book {
+  /// The book's files on disk: its audio, its cover, and its associated files.
+  var files: [URL] { ([fileURL, coverImageURL].compactMap { $0 } + associatedFiles).filter(\.isFileURL) }
 }

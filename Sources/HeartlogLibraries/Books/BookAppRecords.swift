@@ -10,8 +10,11 @@ import Heartlog
 /// downloading the audio in place of its file.
 struct BookRecordList: AppRecordList {
   let library = Book.descriptor
-  let members = Book.appMembers
+  let members = Set(
+    Book.descriptor.fields.map(\.name) + Book.AppKey.allCases.map(\.rawValue) + ["id"]
+      + FileItem.restMembers)
 
+  private static let path = Book.AppKey.fileURLString.rawValue
   /// 2001-01-01, in milliseconds since 1970.
   private static let referenceDate: Milliseconds = 978_307_200_000
 
@@ -19,7 +22,7 @@ struct BookRecordList: AppRecordList {
     let names = outline.elementNames
     // The app has no favoritedDate.
     return !names.contains(FieldName.favoritedDate)
-      && (!names.isDisjoint(with: ["fileURL", Book.PathMember.file.rawValue])
+      && (!names.isDisjoint(with: ["fileURL", Self.path])
         || names.isSuperset(of: ["title", "dateAdded"]))
   }
 
@@ -28,7 +31,6 @@ struct BookRecordList: AppRecordList {
   }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
-    guard record.object != nil else { throw .invalidItem("\(record.kind) where a book should be") }
     var item = try FileItem(told: try Book(appRecord: record))
     // A member that is missing stays missing: it does not become its default.
     item.fields.removeAll { field in Self.members(of: field.name).allSatisfy { record[$0]?.isNull ?? true } }
@@ -41,8 +43,8 @@ struct BookRecordList: AppRecordList {
   /// The members that hold a field: the app's own first.
   private static func members(of field: String) -> [String] {
     switch field {
-    case "downloadURL": [Book.PathMember.file.rawValue, "fileURL"]
-    case "coverImageURL": [Book.PathMember.cover.rawValue, field]
+    case "downloadURL": [path, "fileURL"]
+    case "coverImageURL": [Book.AppKey.coverImageURLString.rawValue, field]
     default: [field]
     }
   }
@@ -72,11 +74,11 @@ struct BookRecordList: AppRecordList {
     json.member("id", id.uuidString)
     for known in library.fields where known.name != "coverSearch" {
       guard let value = item[known.name], let told = Self.told(value, known) else { continue }
-      json.member(known.name == "downloadURL" ? Book.PathMember.file.rawValue : known.name, told)
+      json.member(known.name == "downloadURL" ? Self.path : known.name, told)
       written.insert(known.name)
     }
     // The app reads no list with a book that lacks one of these.
-    if !written.contains("downloadURL") { json.member(Book.PathMember.file.rawValue, "") }
+    if !written.contains("downloadURL") { json.member(Self.path, "") }
     if !written.contains("isDownloaded") { json.member("isDownloaded", false) }
     guard written.contains("title") else { throw .invalidItem("\(item.id): a book without a title") }
     json.member("dateAdded", Double(date - Self.referenceDate) / 1_000)
@@ -126,61 +128,53 @@ struct SettingsRecords: AppRecords {
     var contents = FileContents()
     let (members, failure) = document.members(of: document.root)
     if let failure { contents.refuse(line: failure.line, failure.reason) }
-    var playback = FileItem(id: PlaybackSettings.item, isFavorite: false)
     // An item may be spread over the settings, the current book and `items`.
     var items: [(line: Int, item: FileItem)] = []
-    func add(line: Int, _ read: () throws(LibraryError) -> FileItem) {
+    func add(line: Int, to id: String, _ fields: () throws(LibraryError) -> JSONValue) {
       do throws(LibraryError) {
-        let item = try read()
+        var item = FileItem(id: id, isFavorite: false)
+        try item.takeFields(try fields())
+        item = try PlaybackSettings.descriptor.checked(item)
         guard let index = items.firstIndex(where: { $0.item.id == item.id }) else {
-          items.append((line, item))
-          return
+          return items.append((line, item))
         }
         for field in item.fields { items[index].item.set(field.name, field.value) }
       } catch {
         contents.refuse(line: line, error.description)
       }
     }
+    var names: Set<String> = []
     for member in members {
       let node = member.value
-      if member.name == Self.items, document.isObject(node) {
+      switch member.name {
+      case Self.items where document.isObject(node):
         for item in document.members(of: node).members {
-          add(line: item.value.line) { () throws(LibraryError) in
-            try Self.item(item.name, document.value(item.value))
+          add(line: item.value.line, to: item.name) { () throws(LibraryError) in
+            try document.value(item.value)
           }
         }
-      } else if member.name == Self.currentBook {
-        add(line: node.line) { () throws(LibraryError) in
-          let id = try document.value(node).string ?? ""
-          let book = try Book.descriptor.checked(FileItem(id: id))
-          return try Self.item(
-            Self.player, .object([JSONMember(Self.currentBook, .string(book.id))]))
+      case Self.currentBook:
+        add(line: node.line, to: Self.player) { () throws(LibraryError) in
+          let book = try Book.descriptor.checked(FileItem(id: document.value(node).string ?? ""))
+          return .object([JSONMember(Self.currentBook, .string(book.id))])
         }
-      } else {
-        do throws(LibraryError) {
+      default:
+        add(line: node.line, to: PlaybackSettings.item) { () throws(LibraryError) in
           let value = try document.value(node)
           guard let known = settings.first(where: { $0.name == member.name }) else {
             throw .invalidItem("\(member.name.quoted) is not a setting of the app")
           }
           try known.check(json: value)
-          guard playback[known.name] == nil else {
+          guard !value.isNull else { return .null }
+          guard names.insert(known.name).inserted else {
             throw .invalidItem("\(known.name) is in the settings twice")
           }
-          try playback.take([JSONMember(member.name, value)])
-        } catch {
-          contents.refuse(line: node.line, error.description)
+          return .object([JSONMember(member.name, value)])
         }
       }
     }
-    if !playback.fields.isEmpty { add(line: document.root.line) { playback } }
-    for (line, item) in items { contents.take(item, line: line) }
+    for (line, item) in items where !item.fields.isEmpty { contents.take(item, line: line) }
     return contents
-  }
-
-  private static func item(_ id: String, _ fields: JSONValue) throws(LibraryError) -> FileItem {
-    var item = FileItem(id: id, isFavorite: false)
-    try item.takeFields(fields)
-    return try PlaybackSettings.descriptor.checked(item)
   }
 
   func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8] {
@@ -213,5 +207,83 @@ struct SettingsRecords: AppRecords {
     json.endObject()
     json.endLine()
     return json.bytes
+  }
+}
+
+extension BookLibrary {
+  /// Takes over what the app kept in its user defaults, in one commit: the array of books, the position of each, the
+  /// settings, and the current book.
+  ///
+  /// ```swift
+  /// try library.takeOver(
+  ///   books: defaults.data(forKey: "saved_books"), settings: defaults.data(forKey: "playback_settings"),
+  ///   currentBookID: defaults.string(forKey: "current_book_id")
+  /// ) { defaults.object(forKey: "current_position_\($0.uuidString)") as? Double }
+  /// ```
+  ///
+  /// What the store has had before stays as it is: a book that was deleted since does not come back, a setting that
+  /// was changed keeps its value, and a second call changes nothing. A book that another device has added gets the files
+  /// of this one. A record or a setting that is not valid does not affect the others; members that are not known are
+  /// reported.
+  ///
+  /// - Parameters:
+  ///   - array: the JSON array of books; `nil` if there is none.
+  ///   - settings: the JSON object of the settings; `nil` if there is none.
+  ///   - currentBookID: the id of the current book; `nil` if there is none.
+  ///   - position: the position that the app kept for a book, in seconds; `nil` for the one in the array.
+  /// - Throws: `LibraryError.invalidAnswer` if a text is not JSON, or of another kind; `HeartlogError` if the store
+  ///   cannot be written.
+  @discardableResult
+  public func takeOver(
+    books array: (any JSONSource)?, settings: (any JSONSource)? = nil, currentBookID: String? = nil,
+    position: (Book.ID) -> Double? = { _ in nil }
+  ) throws -> TakeOverReport {
+    let list: any JSONSource = array ?? JSONValue.array([])
+    let (storable, badRecords) = try BookRecordList().items(of: list, for: books)
+    let (fields, badSettings) = try settings.map { try Self.settingFields($0) } ?? ([], [])
+    let count = try store.write(origin: TakeOverOrigin.userDefaults) {
+      var count = 0
+      for book in storable {
+        if let known = books.library.item(book.id.favoriteID) {
+          try takeOverFiles(of: book, known)
+          continue
+        }
+        var book = book
+        if let kept = position(book.id), kept.isFinite { book.currentPosition = book.clamped(kept) }
+        if try add(BookDraft(book)) { count += 1 }
+      }
+      let item = PlaybackSettings.item
+      try self.settings.set(fields.filter { !isWritten($0.name, of: item) }, of: item)
+      if let id = currentBookID.flatMap(Book.ID.init(uuidString:)), books.contains(id),
+        !isWritten(Self.currentBookField, of: Self.player)
+      {
+        try setCurrentBookID(id)
+      }
+      return count
+    }
+    return TakeOverReport(count: count, failures: badRecords + badSettings)
+  }
+
+  /// Records the files of a book that another device has added, unless this one ever recorded any. Must be called inside a write.
+  private func takeOverFiles(of book: Book, _ known: ItemState) throws(HeartlogError) {
+    let isLocal = { (field: Field) in Book.localFields.contains(field.name) }
+    guard known.isFavorite, !known.fields.contains(where: isLocal) else { return }
+    try books.library.set(try BookDraft(book).fields.filter(isLocal), of: known.id)
+  }
+
+  /// Whether a setting was ever written, even if only to clear it.
+  private func isWritten(_ field: String, of item: String) -> Bool {
+    // The item has what is queued, the state what was cleared.
+    settings.item(item)?.value(of: field) != nil
+      || store.read { $0.position(ofField: field, of: item, in: PlaybackSettings.library) } != nil
+  }
+
+  /// The valid settings in an object, and an error for each other member.
+  private static func settingFields(
+    _ source: some JSONSource
+  ) throws(LibraryError) -> (fields: [Field], failures: [LibraryError]) {
+    let contents = try SettingsRecords().read(JSONDocument(Array(try source.json().jsonText.utf8)))
+    let playback = contents.records.first { $0.item.id == PlaybackSettings.item }
+    return (playback?.item.fields ?? [], contents.refusals.map { .invalidItem($0.reason) })
   }
 }

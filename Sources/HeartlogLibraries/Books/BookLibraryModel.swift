@@ -177,7 +177,10 @@ public final class BookLibraryModel {
     let write = Task { [weak self, library] () -> R? in
       await earlier?.value
       let result: Result<R, HeartlogError>
-      do throws(HeartlogError) { result = .success(try await library.async(at: time, body)) } catch {
+      do throws(HeartlogError) {
+        result = .success(
+          try await library.store.async.run(at: time) { _ throws(HeartlogError) in try body(library) })
+      } catch {
         result = .failure(error)
       }
       if isPosition { self?.isWritingPosition = false }

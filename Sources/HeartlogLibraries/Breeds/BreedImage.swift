@@ -8,7 +8,7 @@ import HeartlogFormat
 #endif
 
 /// An image of a dog. Images are equal if their URLs are, whatever their flags: a property of an `@Observable` class does
-/// not tell its observers of a value that is equal, so `BreedDetailsModel` does.
+/// not tell its observers of a value that is equal. `BreedDetailsModel.images` does.
 public struct BreedImage: FavoriteItem, Hashable {
   public static let library = "breeds"
 
@@ -28,23 +28,18 @@ public struct BreedImage: FavoriteItem, Hashable {
   /// Decodes an image of the store, or a record of the app's own.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    if let id = try container.decodeIfPresent(URL.self, forKey: .id) {
-      url = id
-    } else {
-      url = try container.decode(RecordURL.self, forKey: .url).url
-    }
+    url =
+      try container.decodeIfPresent(URL.self, forKey: .url)
+      ?? decoder.container(keyedBy: AppKey.self).decode(RecordURL.self, forKey: .url).url
     isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
   }
 
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(url, forKey: .id)
-    try container.encode(isFavorite, forKey: .isFavorite)
+  private enum CodingKeys: String, CodingKey {
+    case url = "id"
+    case isFavorite
   }
 
-  private enum CodingKeys: CodingKey {
-    case id, url, isFavorite
-  }
+  private enum AppKey: CodingKey { case url }
 
   public static func == (a: BreedImage, b: BreedImage) -> Bool { a.url == b.url }
 
@@ -113,5 +108,94 @@ extension BreedImage {
       throw .invalidAnswer("dog.ceo answers: \(answer["message"]?.string ?? "no message")")
     }
     return message
+  }
+}
+
+extension FavoritesManager {
+  /// Imports the favorites of the app's own storage in one commit: of the records, those whose `isFavorite` is true.
+  /// An image that the store already knows, liked or not, is left unchanged: a tap is never overwritten, and importing
+  /// again changes nothing. Members that are not known are reported.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records, `HeartlogError` if the
+  ///   store cannot be written.
+  @discardableResult
+  public func takeOver(persisted: some JSONSource) throws -> TakeOverReport {
+    try favorites.takeOver(
+      ImageRecords().items(of: persisted, for: favorites), origin: TakeOverOrigin.userDefaults)
+  }
+}
+
+/// The breed browser's liked images: `[{"url": …, "isFavorite": …}, …]`.
+struct ImageRecords: AppRecordList {
+  let library = BreedImage.descriptor
+  /// The breed is in the URL, too.
+  let members: Set = ["url", "breed", FieldName.isFavorite]
+
+  /// A record has a URL and a flag, and nothing that would be lost.
+  func matches(_ outline: JSONOutline) -> Bool {
+    outline.elementNames.isSuperset(of: ["url", FieldName.isFavorite])
+      && outline.elementNames.isSubset(of: members.union(FileItem.restMembers))
+  }
+  func matches(_ item: FileItem) -> Bool { URL(favoriteID: item.id)?.scheme != nil }
+
+  func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
+    let image = try BreedImage(appRecord: record)
+    var item = FileItem(id: image.id.favoriteID, isFavorite: image.isFavorite)
+    try item.takeRest(of: record)
+    return item
+  }
+
+  func record(_ item: FileItem) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("url", item.id)
+    json.member(FieldName.isFavorite, item.isFavorite)
+    item.writeRest(&json, except: [])
+    json.endObject()
+    return json.bytes
+  }
+}
+
+/// An answer of dog.ceo with images: `{"message": […], "status": "success"}`, or with one image as a string.
+package struct DogCeoFormat: FileFormat {
+  package let name = "dog-ceo"
+  package let summary = "images as the dog.ceo API sends them"
+  package let fileExtensions = ["json"]
+  package let certainty = FileCertainty.member
+
+  /// Creates the format, which has no settings.
+  package init() {}
+
+  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+    JSONOutline(beginning).objectNames.contains("message")
+  }
+
+  package func read(
+    _ bytes: [UInt8], for library: any LibraryDescriptor
+  ) throws(LibraryError) -> FileContents {
+    let document = JSONDocument(bytes)
+    let (members, failure) = document.members(of: document.root)
+    guard let message = members["message"] else {
+      throw .invalidAnswer(failure?.reason ?? "the answer has no message, as answers of dog.ceo have")
+    }
+    if let status = members["status"], try document.value(status).string != "success" {
+      throw .invalidAnswer("dog.ceo answers: \(try document.value(message).jsonText.prefix(200))")
+    }
+    guard !document.isObject(message) else {
+      throw .invalidAnswer("the list of breeds, which holds no images")
+    }
+    var contents = FileContents()
+    func item(_ value: JSONValue) throws(LibraryError) -> FileItem {
+      guard let url = value.string else {
+        throw .invalidItem("\(value.kind) where the URL of an image should be")
+      }
+      return try BreedImage.descriptor.checked(FileItem(id: url))
+    }
+    if document.isArray(message) {
+      contents.take(elementsOf: message, in: document, after: failure, item)
+    } else {
+      contents.take([message], of: document, item)
+    }
+    return contents
   }
 }

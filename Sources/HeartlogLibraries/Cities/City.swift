@@ -29,46 +29,38 @@ public struct City: FavoriteItem, Hashable {
 
   /// Decodes a city of the store, or an entry of a catalog.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    id = try container.decode(Int.self, forKey: .id, or: .catalogID)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let entry = try decoder.container(keyedBy: CatalogKey.self)
+    id = try container.decodeIfPresent(Int.self, forKey: .id) ?? entry.decode(Int.self, forKey: .id)
     name = try container.decode(String.self, forKey: .name)
     country = try container.decode(String.self, forKey: .country)
     let place =
-      container.contains(.coord)
-      ? try container.nestedContainer(keyedBy: Key.self, forKey: .coord) : container
+      entry.contains(.coord)
+      ? try entry.nestedContainer(keyedBy: CodingKeys.self, forKey: .coord) : container
     lon = try place.decode(Double.self, forKey: .lon)
     lat = try place.decode(Double.self, forKey: .lat)
-    // An entry of a catalog is checked as every reader of one does. A city of the store stays readable.
-    if container.contains(.coord) || container.contains(.catalogID), !Self.isPlace(lon: lon, lat: lat) {
+    isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
+    // A city of the store stays readable.
+    guard
+      !entry.contains(.coord) && !entry.contains(.id)
+        || Self.longitudes.contains(lon) && Self.latitudes.contains(lat)
+    else {
       throw DecodingError.dataCorruptedError(
         forKey: .lat, in: place, debugDescription: "a city at \(lat) degrees north and \(lon) east")
     }
-    isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite) ?? false
   }
 
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(id, forKey: .id)
-    try container.encode(name, forKey: .name)
-    try container.encode(country, forKey: .country)
-    try container.encode(lon, forKey: .lon)
-    try container.encode(lat, forKey: .lat)
-    try container.encode(isFavorite, forKey: .isFavorite)
-  }
-
-  private enum Key: String, CodingKey {
+  private enum CodingKeys: CodingKey {
     case id, name, country, lon, lat, isFavorite
-    // In a catalog.
+  }
+
+  private enum CatalogKey: String, CodingKey {
+    case id = "_id"
     case coord
-    case catalogID = "_id"
   }
 
   static let longitudes = -180.0...180.0
   static let latitudes = -90.0...90.0
-
-  private static func isPlace(lon: Double, lat: Double) -> Bool {
-    longitudes.contains(lon) && latitudes.contains(lat)
-  }
 
   /// The flag of the country; empty if the code is not exactly two letters A–Z.
   public var flagEmoji: String {
@@ -92,26 +84,6 @@ extension City {
     "_id", "id", "name", "country", "coord", "lon", "lat", FieldName.isFavorite,
   ]
 
-  /// Parses one entry, or a record that has `id` for `_id`, and `lon` and `lat` without `coord`.
-  ///
-  /// - Throws: `LibraryError.invalidItem` if a member is missing, the coordinates are no place, or the flag is none.
-  public init(catalogEntry entry: some JSONSource) throws(LibraryError) {
-    let entry = try entry.json()
-    guard let number = (entry["_id"] ?? entry["id"])?.int64, let id = Int(exactly: number) else {
-      throw .invalidItem("a city of the catalog without an _id")
-    }
-    let place = entry["coord"] ?? entry
-    guard let name = entry["name"]?.string, let country = entry["country"]?.string,
-      let lon = place["lon"]?.number, let lat = place["lat"]?.number
-    else { throw .invalidItem("the city \(id) of the catalog without a name, a country or coordinates") }
-    guard Self.isPlace(lon: lon, lat: lat) else {
-      throw .invalidItem("the city \(id) of the catalog at \(lat) degrees north and \(lon) east")
-    }
-    self.init(
-      id: id, name: name, country: country, lon: lon, lat: lat,
-      isFavorite: try FileItem.flag(entry["isFavorite"]) ?? false)
-  }
-
   /// Parses a catalog file, which is an array of entries, in order.
   ///
   /// - Throws: `LibraryError.invalidAnswer` if the text is not a JSON array; `LibraryError.invalidItem` if an
@@ -120,17 +92,14 @@ extension City {
     guard let entries = try file.json().array else {
       throw .invalidAnswer("a catalog of cities that is no array")
     }
-    var cities: [City] = []
-    cities.reserveCapacity(entries.count)
-    for entry in entries { cities.append(try City(catalogEntry: entry)) }
-    return cities
+    return try entries.map { (entry) throws(LibraryError) in try City(appRecord: entry) }
   }
 }
 
 extension City {
   /// Whether this city is before another in the order of the catalog: by name, then country, both compared as
   /// UTF-8 bytes, then id.
-  public func precedes(_ other: City) -> Bool {
+  package func precedes(_ other: City) -> Bool {
     if !name.utf8.elementsEqual(other.name.utf8) {
       return name.utf8.lexicographicallyPrecedes(other.name.utf8)
     }
@@ -139,34 +108,29 @@ extension City {
     }
     return id < other.id
   }
-
-  /// The first eight bytes of the name, padded with zeros. Cities with different prefixes are in the order of
-  /// the prefixes.
-  fileprivate var namePrefix: UInt64 { name.utf8.sortingPrefix }
 }
 
 extension [City] {
   /// The cities in the order of the catalog: name, country, id. The sort is stable.
   public func sortedAsCatalog() -> [City] {
-    var keys = indices.map { (prefix: self[$0].namePrefix, index: $0) }
-    keys.sort { a, b in
-      if a.prefix != b.prefix { return a.prefix < b.prefix }
-      return self[a.index].precedes(self[b.index])
-    }
-    return keys.map { self[$0.index] }
+    indices.sorted(byBytesOf: { self[$0].name }) { self[$0].precedes(self[$1]) }.map { self[$0] }
   }
 }
 
-extension Sequence<UInt8> {
-  /// The first eight bytes as a big-endian number, padded with zeros. Comparing two of these decides most
-  /// comparisons of names.
-  var sortingPrefix: UInt64 {
-    var prefix: UInt64 = 0
-    var count = 0
-    for byte in self.prefix(8) {
-      prefix = prefix << 8 | UInt64(byte)
-      count += 1
+extension Range<Int> {
+  /// Sorts indices by the UTF-8 bytes of texts. Of two texts with equal beginnings, `precedes` decides.
+  ///
+  /// Comparing the first eight bytes of each as one number decides most comparisons.
+  func sorted(byBytesOf text: (Int) -> String, _ precedes: (Int, Int) -> Bool) -> [Int] {
+    var keys = map { index in
+      var beginning: UInt64 = 0
+      let bytes = text(index).utf8.prefix(8)
+      for byte in bytes { beginning = beginning << 8 | UInt64(byte) }
+      return (beginning: beginning << UInt64(8 * (8 - bytes.count)), index: index)
     }
-    return count == 0 ? 0 : prefix << UInt64(8 * (8 - count))
+    keys.sort { a, b in
+      a.beginning != b.beginning ? a.beginning < b.beginning : precedes(a.index, b.index)
+    }
+    return keys.map(\.index)
   }
 }

@@ -1,10 +1,13 @@
+import Heartlog
+
 /// An immutable, sorted list of all cities, with indexes for fast queries.
 final class CityCatalog: Sendable {
   /// In the order of the catalog, without flags.
   let cities: [City]
-  let ids: CityIDTable
-  /// By position in `cities`.
-  let fingerprints: [CityFingerprint]
+  /// By id: the first position in `cities`.
+  let first: [City.ID: Int]
+  /// By position: the next one with the same id.
+  private let next: [Int: Int]
   let names: CitySearchIndex
   /// Ascending by their UTF-8 bytes.
   let countries: [String]
@@ -18,8 +21,12 @@ final class CityCatalog: Sendable {
     var sorted = cities.sortedAsCatalog()
     for index in sorted.indices where sorted[index].isFavorite { sorted[index].isFavorite = false }
     self.cities = sorted
-    ids = CityIDTable(count: sorted.count) { sorted[$0].id }
-    fingerprints = sorted.map { CityFingerprint($0) }
+    var first: [City.ID: Int] = Dictionary(minimumCapacity: sorted.count)
+    var next: [Int: Int] = [:]
+    for position in sorted.indices.reversed() {
+      next[position] = first.updateValue(position, forKey: sorted[position].id)
+    }
+    (self.first, self.next) = (first, next)
     names = CitySearchIndex(sorted)
     let countries = Set(sorted.map(\.country)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     let numbers = Dictionary(uniqueKeysWithValues: zip(countries, 0 as Int32..<Int32(countries.count)))
@@ -28,15 +35,13 @@ final class CityCatalog: Sendable {
     all = Array(0..<Int32(sorted.count))
   }
 
-  /// Flags the cities with these ids. O(number of ids).
+  /// Flags the cities with these ids. O(number of cities).
   ///
-  /// - Returns: The flags, and the ids that are not in the catalog, in their order.
-  func flags(_ ids: some Sequence<City.ID>) -> (flags: CityFlags, unlisted: [City.ID]) {
-    var flags = CityFlags(count: cities.count)
-    var unlisted: [City.ID] = []
-    for id in ids where !forEachPosition(of: id, { flags[$0] = true }) {
-      unlisted.append(id)
-    }
+  /// - Returns: The flags by position, and the ids that are not in the catalog.
+  func flags(_ ids: some Sequence<City.ID>) -> (flags: [Bool], unlisted: Set<City.ID>) {
+    var flags = [Bool](repeating: false, count: cities.count)
+    var unlisted: Set<City.ID> = []
+    for id in ids where !forEachPosition(of: id, { flags[$0] = true }) { unlisted.insert(id) }
     return (flags, unlisted)
   }
 
@@ -45,26 +50,99 @@ final class CityCatalog: Sendable {
   /// - Returns: Whether there is one.
   @discardableResult
   func forEachPosition(of id: City.ID, _ body: (Int) -> Void) -> Bool {
-    ids.forEachPosition(of: id, idAt: { cities[$0].id }, body)
-  }
-
-  /// Flags the cities with an id.
-  ///
-  /// - Returns: The first position; `nil` if there is none.
-  @inline(__always)
-  func flag(_ id: City.ID, in flags: inout CityFlags) -> Int? {
-    var first = Int.max
-    let isListed = forEachPosition(of: id) {
-      flags[$0] = true
-      first = min(first, $0)
+    guard var position = first[id] else { return false }
+    while true {
+      body(position)
+      guard let following = next[position] else { return true }
+      position = following
     }
-    return isListed ? first : nil
+  }
+}
+
+/// Cities in the order of the catalog, with the favorite flags at the time the list was created: all cities,
+/// search results, or those of one country.
+///
+/// It is a lazy view: elements are created on access, and a list of two hundred thousand cities costs no more
+/// than one of two.
+public struct CityList: RandomAccessCollection, Sendable {
+  let catalog: CityCatalog
+  /// By position in the catalog.
+  let flags: [Bool]
+  /// The positions of its cities in the catalog, ascending.
+  let positions: [Int32]
+
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { positions.count }
+
+  public subscript(index: Int) -> City {
+    let position = Int(positions[index])
+    var city = catalog.cities[position]
+    city.isFavorite = flags[position]
+    return city
   }
 
-  /// The first position of an id.
-  func position(of id: City.ID) -> Int? {
-    var first: Int?
-    forEachPosition(of: id) { first = min(first ?? $0, $0) }
-    return first
+  /// Groups the cities by country. Countries are ascending by their bytes; within a country, the order of
+  /// this list, which is by name, is kept. O(n).
+  public func groupedByCountry() -> [CityGroup] {
+    var groups = [[Int32]](repeating: [], count: catalog.countries.count)
+    for position in positions { groups[Int(catalog.countryNumbers[Int(position)])].append(position) }
+    return zip(catalog.countries, groups).compactMap { country, positions in
+      positions.isEmpty
+        ? nil
+        : CityGroup(
+          country: country, cities: CityList(catalog: catalog, flags: flags, positions: positions))
+    }
+  }
+}
+
+/// The cities of one country.
+public struct CityGroup: Identifiable, Sendable {
+  /// The country as in the catalog; empty for cities without one.
+  public let country: String
+  /// The cities, by name.
+  public let cities: CityList
+
+  public var id: String { country }
+}
+
+/// The names of a catalog, sorted for prefix search.
+///
+/// Names are compared in lower case and in their canonical decomposition, so that spellings that look alike are
+/// equal, and those that begin with a text stand together.
+struct CitySearchIndex: Sendable {
+  /// The folded names, sorted by their bytes.
+  private let names: [String]
+  /// By index in `names`: the position in the catalog.
+  private let positions: [Int32]
+
+  init(_ cities: [City]) {
+    let folded = cities.map { Self.folded($0.name) }
+    let order = folded.indices.sorted(byBytesOf: { folded[$0] }) {
+      folded[$0].utf8.lexicographicallyPrecedes(folded[$1].utf8)
+    }
+    names = order.map { folded[$0] }
+    positions = order.map { Int32($0) }
+  }
+
+  private static func folded(_ name: String) -> String {
+    let name = name.lowercased()
+    return name.utf8.allSatisfy { $0 < 0x80 } ? name : String(String.UnicodeScalarView(name.decomposed))
+  }
+
+  /// The positions of the cities whose names begin with a text, ascending. O(log n + number of results).
+  func positions(of prefix: String) -> [Int32] {
+    let prefix = Self.folded(prefix)
+    var low = 0
+    var high = names.count
+    while low < high {
+      let middle = (low + high) / 2
+      if names[middle].utf8.lexicographicallyPrecedes(prefix.utf8) { low = middle + 1 } else { high = middle }
+    }
+    let found = names[low...].prefix { $0.utf8.starts(with: prefix.utf8) }.indices.filter { index in
+      // "e" is not the beginning of an "e" with a combining diacritic.
+      let next = names[index].utf8.dropFirst(prefix.utf8.count).first ?? 0
+      return next < 0x80 || names[index].starts(with: prefix)
+    }
+    return found.map { positions[$0] }.sorted()
   }
 }

@@ -70,29 +70,13 @@ public struct DefaultMergePersistedFavoritesUseCase: MergePersistedFavoritesUseC
   ///   favorites.
   @discardableResult
   public func execute() throws(HeartlogError) -> CityMergeReport {
-    let (count, unlisted, toRefresh) = try cities.takeFlags(from: repository)
-    let orphans = try repository.favorites(unlisted)
-    cities.note(unlisted: orphans, refreshed: [])
-    let refreshedCount = toRefresh.isEmpty ? 0 : try repository.refreshFavorites(toRefresh)
-    cities.note(unlisted: [], refreshed: toRefresh)
-    return CityMergeReport(favoriteCount: count, orphans: orphans, refreshedCount: refreshedCount)
+    let (listed, unlisted) = try cities.takeFlags(from: repository)
+    let orphans = try favorites(unlisted)
+    cities.note(unlisted: orphans)
+    return try report(listed.count + unlisted.count, listed, orphans)
   }
 
-  /// Merges into an app's own array, keeping its order. One pass with one look-up per city.
-  ///
-  /// An array with no other reference is not copied if it is passed as `execute(consume all)` or
-  /// `execute(in: &all)`.
-  ///
-  /// - Returns: The array with the flags of the repository, and the result of the merge.
-  /// - Throws: as `execute()`.
-  public func execute(
-    _ catalog: consuming [City]
-  ) throws(HeartlogError) -> (cities: [City], report: CityMergeReport) {
-    let report = try execute(in: &catalog)
-    return (catalog, report)
-  }
-
-  /// Merges into an app's own array in place. One pass with one look-up per city. Only cities whose flags
+  /// Merges into an app's own array in place, keeping its order. One pass with one look-up per city. Only cities whose flags
   /// change are written to, so an array that has no changes or no other reference is not copied.
   ///
   /// - Returns: The result of the merge.
@@ -100,53 +84,30 @@ public struct DefaultMergePersistedFavoritesUseCase: MergePersistedFavoritesUseC
   ///   its favorites.
   @discardableResult
   public func execute(in catalog: inout [City]) throws(HeartlogError) -> CityMergeReport {
-    let favorites = try HeldFavorites(of: repository)
-    var isListed = [Bool](repeating: false, count: favorites.ids.count)
-    var differing: [City] = []
+    let ids = Set(try repository.favoriteIDs())
+    var unlisted = ids
+    var listed: [City] = []
     for index in catalog.indices {
-      let number = favorites.number(of: catalog[index].id)
-      if catalog[index].isFavorite != (number != nil) { catalog[index].isFavorite = number != nil }
+      let isFavorite = ids.contains(catalog[index].id)
+      if catalog[index].isFavorite != isFavorite { catalog[index].isFavorite = isFavorite }
       // If several cities have the same id, the favorite gets the data of the first.
-      guard let number, !isListed[number] else { continue }
-      isListed[number] = true
-      if favorites.fingerprints[number] == CityFingerprint(catalog[index]) { continue }
-      differing.append(catalog[index])
+      if isFavorite, unlisted.remove(catalog[index].id) != nil { listed.append(catalog[index]) }
     }
-    let unlisted = favorites.ids.indices.filter { !isListed[$0] }.map { favorites.ids[$0] }
-    return CityMergeReport(
-      favoriteCount: favorites.ids.count, orphans: try repository.favorites(unlisted),
-      refreshedCount: differing.isEmpty ? 0 : try repository.refreshFavorites(differing))
-  }
-}
-
-/// The favorites of a repository, indexed by id for one look-up per city of a catalog.
-private struct HeldFavorites {
-  private(set) var ids: [City.ID] = []
-  /// The fingerprint of each favorite; `nil` if its record is not a valid city.
-  private(set) var fingerprints: [CityFingerprint?] = []
-  private let table: CityIDTable
-
-  init(of repository: some FavoriteCityRepository) throws(HeartlogError) {
-    var ids: [City.ID] = []
-    var fingerprints: [CityFingerprint?] = []
-    try repository.forEachFavorite {
-      ids.append($0)
-      return true
-    } _: { _, held in
-      fingerprints.append(held.map { CityFingerprint($0) })
-    }
-    table = CityIDTable(count: ids.count, spread: 4) { ids[$0] }
-    self.ids = ids
-    self.fingerprints = fingerprints
+    return try report(ids.count, listed, try favorites(unlisted))
   }
 
-  /// The index of a favorite in `ids` and `fingerprints`.
-  @inline(__always)
-  func number(of id: City.ID) -> Int? {
-    guard table.mayContain(id) else { return nil }
-    var number: Int?
-    table.forEachPosition(of: id, idAt: { ids[$0] }, { number = $0 })
-    return number
+  /// The favorites with these ids, in the order of the repository.
+  private func favorites(_ ids: Set<City.ID>) throws(HeartlogError) -> [City] {
+    ids.isEmpty ? [] : try repository.fetchFavorites().filter { ids.contains($0.id) }
+  }
+
+  /// Gives the repository the catalog's data for its favorites.
+  private func report(
+    _ favoriteCount: Int, _ listed: [City], _ orphans: [City]
+  ) throws(HeartlogError) -> CityMergeReport {
+    CityMergeReport(
+      favoriteCount: favoriteCount, orphans: orphans,
+      refreshedCount: listed.isEmpty ? 0 : try repository.refreshFavorites(listed))
   }
 }
 

@@ -1,4 +1,11 @@
 import Heartlog
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// All cities that an app knows, with their flags: what its searches and lists read.
 ///
@@ -35,9 +42,6 @@ public protocol FavoriteCityRepository: Sendable {
   @discardableResult
   func toggleFavorite(for city: City) throws(HeartlogError) -> Bool
 
-  /// Makes a city a favorite, or removes it. If nothing changes, nothing is written.
-  func setFavorite(_ isFavorite: Bool, for city: City) throws(HeartlogError)
-
   /// The favorites, including those that are in no catalog.
   func fetchFavorites() throws(HeartlogError) -> [City]
 
@@ -47,19 +51,6 @@ public protocol FavoriteCityRepository: Sendable {
   /// The ids of the favorites, in no particular order.
   func favoriteIDs() throws(HeartlogError) -> [City.ID]
 
-  /// Visits each favorite once, in no particular order. The repository must not be called meanwhile.
-  ///
-  /// - Parameters:
-  ///   - visit: called with an id; returns whether the stored city is needed.
-  ///   - body: called with the stored city before the next visit, if it is needed; `held` is `nil` if the
-  ///     record is not a valid city.
-  func forEachFavorite(
-    visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void
-  ) throws(HeartlogError)
-
-  /// The favorites with these ids, in the order of `fetchFavorites`.
-  func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City]
-
   /// Updates favorites with the data of a catalog: names, countries and coordinates, but never whether and
   /// since when they are favorites.
   ///
@@ -67,38 +58,21 @@ public protocol FavoriteCityRepository: Sendable {
   @discardableResult
   func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int
 
-  /// Notices that favorites have changed, for one reader: one at once, and then one for any number of changes.
-  var changes: FavoriteCityChanges { get }
+  /// Notices that favorites have changed, for one reader: one at once, and then one for any number of changes since it
+  /// took the last. It reads what it shows again.
+  var changes: AsyncStream<Void> { get }
 }
 
 // Based on `fetchFavorites()`: O(favorites) each.
 extension FavoriteCityRepository {
-  public func setFavorite(_ isFavorite: Bool, for city: City) throws(HeartlogError) {
-    if try self.isFavorite(city.id) != isFavorite { try toggleFavorite(for: city) }
-  }
-
   public func isFavorite(_ id: City.ID) throws(HeartlogError) -> Bool { try favoriteIDs().contains(id) }
 
   public func favoriteIDs() throws(HeartlogError) -> [City.ID] { try fetchFavorites().map(\.id) }
 
-  public func forEachFavorite(
-    visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void
-  ) throws(HeartlogError) {
-    for city in try fetchFavorites() where visit(city.id) { body(city.id, city) }
-  }
-
-  public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
-    guard !ids.isEmpty else { return [] }
-    let wanted = Set(ids)
-    return try fetchFavorites().filter { wanted.contains($0.id) }
-  }
-
   public func refreshFavorites(_ cities: [City]) throws(HeartlogError) -> Int { 0 }
-}
 
-extension FavoriteCityRepository {
   /// One notice, and no more: a repository that does not know of changes.
-  public var changes: FavoriteCityChanges {
+  public var changes: AsyncStream<Void> {
     AsyncStream { continuation in
       continuation.yield()
       continuation.finish()
@@ -107,9 +81,10 @@ extension FavoriteCityRepository {
 }
 
 /// Favorite cities in a store; a thin layer over `Favorites<City>`.
-public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
+public struct DefaultFavoriteCityRepository: FavoriteCityRepository, TypedLibrary {
   /// The same favorites in the general interface: changes, models, history.
   public let favorites: Favorites<City>
+  public var store: FavoritesStore { favorites.library.store }
 
   /// Creates a repository of existing favorites.
   public init(_ favorites: Favorites<City>) { self.favorites = favorites }
@@ -127,10 +102,6 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
   @discardableResult
   public func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try favorites.toggle(city) }
 
-  public func setFavorite(_ isFavorite: Bool, for city: City) throws(HeartlogError) {
-    if isFavorite { try favorites.add(city) } else { try favorites.remove(city) }
-  }
-
   /// The favorites, newest first. A record that is not a valid city is left out, and reported by
   /// `favorites.load()`.
   public func fetchFavorites() -> [City] { favorites.list() }
@@ -139,56 +110,10 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
 
   public func favoriteIDs() -> [City.ID] { favorites.ids }
 
-  /// Visits the favorites in one pass over the store's items.
-  public func forEachFavorite(visit: (City.ID) -> Bool, _ body: (_ id: City.ID, _ held: City?) -> Void) {
-    favorites.library.store.read { state in
-      var id: City.ID?
-      state.forEachFavorite(in: favorites.library.name, fields: Self.metadata) { text in
-        id = City.ID(favoriteID: text)
-        return id.map(visit) ?? false
-      } _: { _, values in
-        if let id { body(id, Self.city(id, values)) }
-      }
-    }
-  }
-
   private static let metadata = ["name", "country", "lon", "lat"]
 
-  private static func city(_ id: City.ID, _ values: [FieldValue]) -> City? {
-    guard case .string(let name) = values[0], case .string(let country) = values[1],
-      let lon = degrees(values[2]), let lat = degrees(values[3])
-    else { return nil }
-    return City(id: id, name: name, country: country, lon: lon, lat: lat, isFavorite: true)
-  }
-
-  private static func degrees(_ value: FieldValue) -> Double? {
-    switch value {
-    case .double(let degrees): degrees
-    case .int64(let degrees): Double(exactly: degrees)
-    default: nil
-    }
-  }
-
-  /// The favorites with these ids, newest first; one look-up per id. A record that is not a valid city is
-  /// left out.
-  public func favorites(_ ids: [City.ID]) throws(HeartlogError) -> [City] {
-    var found: [(state: ItemState, city: City)] = []
-    for id in ids {
-      guard let state = favorites.library.item(id.favoriteID), state.isFavorite,
-        let city = try? favorites.item(id)
-      else { continue }
-      found.append((state, city))
-    }
-    found.sort { a, b in
-      let (first, second) = (a.state.favoritedDate ?? .min, b.state.favoritedDate ?? .min)
-      return first != second
-        ? first > second : a.state.id.utf8.lexicographicallyPrecedes(b.state.id.utf8)
-    }
-    return found.map(\.city)
-  }
-
-  /// Updates favorites with the data of a catalog. Each commit contains up to 10,000 cities that differ; if
-  /// none does, nothing is written. One look-up per city.
+  /// Updates favorites with the data of a catalog, in one commit, or in several if very many differ; if none does,
+  /// nothing is written. One look-up per city.
   ///
   /// - Throws: `invalidItem` if a coordinate is not a number; `HeartlogError` if the store cannot be written.
   @discardableResult
@@ -205,14 +130,165 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository {
         if isFavorite, !isKnown { differing.append(city) }
       }
     }
-    var rest = differing[...]
-    while !rest.isEmpty {
-      let part = rest.prefix(10_000)
-      rest = rest.dropFirst(part.count)
-      try favorites.library.store.writeAsOne { () throws(HeartlogError) in
-        for city in part { try favorites.update(city) }
-      }
+    return try favorites.update(contentsOf: differing)
+  }
+}
+
+extension DefaultFavoriteCityRepository {
+  /// Takes over the favorites of an app's own database, in one commit, or in several if they are very many: of the rows, those whose `isFavorite` is set.
+  ///
+  /// A city that the store has had before stays as it is: one that was removed since does not come back, and a
+  /// second call changes nothing.
+  ///
+  /// - Parameter cities: the rows, in any order.
+  /// - Throws: `HeartlogError` if the store cannot be written.
+  @discardableResult
+  public func takeOver(_ cities: some Sequence<City>) throws(HeartlogError) -> TakeOverReport {
+    try favorites.takeOver(
+      favorites.items(of: cities) { $0.isFavorite ? $0 : nil }, origin: TakeOverOrigin.database)
+  }
+
+  /// Takes over the favorites in an array that the app kept in its user defaults, in one commit: as
+  /// `takeOver(_:)`, of the records whose `isFavorite` is true. Members that are not known are reported.
+  ///
+  /// - Parameter array: the JSON array, with entries as in a catalog, or as an encoder writes a `City`.
+  /// - Throws: `LibraryError.invalidAnswer` if it is not an array; `HeartlogError` if the store cannot be written.
+  @discardableResult
+  public func takeOver(persisted array: some JSONSource) throws -> TakeOverReport {
+    try favorites.takeOver(
+      CatalogRecords().items(of: array, for: favorites), origin: TakeOverOrigin.userDefaults)
+  }
+}
+
+/// The readers of a repository in memory.
+final class CityChangeReaders: Sendable {
+  private let state = Mutex<(last: Int, continuations: [Int: AsyncStream<Void>.Continuation])>((0, [:]))
+
+  func stream() -> AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.last += 1
+      state.continuations[state.last] = continuation
+      return state.last
     }
-    return differing.count
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { state in _ = state.continuations.removeValue(forKey: number) }
+    }
+    continuation.yield()
+    return stream
+  }
+
+  func tell() {
+    for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
+  }
+
+  deinit { for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.finish() } }
+}
+
+extension DefaultFavoriteCityRepository {
+  /// Notices of the changes by this app, other processes and other devices. They end with the store.
+  public var changes: AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    // The subscription starts here, before the first notice: what the reader reads then is not older.
+    let changes = favorites.changes
+    let reading = Task {
+      continuation.yield()
+      for await _ in changes { continuation.yield() }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
+}
+
+extension City: DescribedItem {
+  public static var descriptor: any LibraryDescriptor { CitiesDescriptor() }
+}
+
+/// Cities of the catalog, identified by numbers.
+private struct CitiesDescriptor: LibraryDescriptor {
+  let name = City.library
+  let fields: [LibraryField] = [
+    .init("name", alwaysHasColumn: true), .init("country", alwaysHasColumn: true),
+    .init("lat", .number(City.latitudes), alwaysHasColumn: true),
+    .init("lon", .number(City.longitudes), alwaysHasColumn: true),
+  ]
+  let traits: Set<LibraryTrait> = [.places]
+  let titleFields = ["name"]
+  let subtitleFields = ["country"]
+  let idColumns: Set<String> = ["_id"]
+  let columnAliases = ["latitude": "lat", "longitude": "lon", "lng": "lon", "long": "lon"]
+  var appRecords: (any AppRecords)? { CatalogRecords() }
+
+  func id(_ text: String) throws(LibraryError) -> String {
+    guard let number = Int(text) else {
+      throw .invalidItem("\(text.quoted) is not the id of a city, which is a number")
+    }
+    return number.favoriteID
+  }
+
+  /// A title such as "Coimbra, PT".
+  func bookmarkTitle(of item: FileItem) -> String {
+    let names = [item["name"]?.text, item["country"]?.text].compactMap { $0 }.filter { !$0.isEmpty }
+    return names.isEmpty ? item["title"]?.text ?? item.id : names.joined(separator: ", ")
+  }
+
+  func address(of item: FileItem) -> String? {
+    guard let lat = item["lat"]?.number, let lon = item["lon"]?.number else { return nil }
+    let (north, east) = (JSONValue.double(lat).jsonText, JSONValue.double(lon).jsonText)
+    return "https://www.openstreetmap.org/?mlat=\(north)&mlon=\(east)#map=12/\(north)/\(east)"
+  }
+
+  /// Recognizes cities at OpenWeather and GeoNames, which use the same ids.
+  func item(at address: String, title: String) throws(LibraryError) -> FileItem? {
+    guard let url = URL(string: address), let host = url.host?.lowercased() else { return nil }
+    let path = url.path.split(separator: "/").map(String.init)
+    if host.hasSuffix("openweathermap.org"), path.count == 2, path[0] == "city" {
+      return FileItem(id: path[1])
+    }
+    return host.hasSuffix("geonames.org") ? path.first.map { FileItem(id: $0) } : nil
+  }
+}
+
+/// The catalog of Smart City: `[{"_id", "name", "country", "coord": {"lon", "lat"}, "isFavorite"?}, …]`, or as in
+/// OpenWeather's older list one entry per line.
+private struct CatalogRecords: AppRecordList {
+  let library = City.descriptor
+  let members = City.catalogMembers
+
+  /// An entry has the name and country of a city, and its id or place as only the catalog has them.
+  func matches(_ outline: JSONOutline) -> Bool {
+    let names = outline.recordNames
+    return names.isSuperset(of: ["name", "country"]) && !names.isDisjoint(with: ["_id", "coord"])
+  }
+  func matches(_ item: FileItem) -> Bool { item["lat"] != nil && item["lon"] != nil }
+
+  func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
+    let city = try City(appRecord: record)
+    var item = try FileItem(told: city)
+    item.isFavorite = city.isFavorite
+    try item.takeRest(of: record)
+    return item
+  }
+
+  func record(_ item: FileItem) throws(LibraryError) -> [UInt8] {
+    guard let id = Int(item.id), let name = item["name"]?.text,
+      let country = item["country"]?.text, let lon = item["lon"], lon.number != nil,
+      let lat = item["lat"], lat.number != nil
+    else { throw .invalidItem("\(item.id): a city without a numeric id, a name, a country or coordinates") }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("_id", id)
+    json.member("name", name)
+    json.member("country", country)
+    json.name("coord")
+    json.beginObject()
+    json.member("lon", lon)
+    json.member("lat", lat)
+    json.endObject()
+    json.member(FieldName.isFavorite, item.isFavorite)
+    item.writeRest(&json, except: ["name", "country", "lon", "lat"])
+    json.endObject()
+    return json.bytes
   }
 }

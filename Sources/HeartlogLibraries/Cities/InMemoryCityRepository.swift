@@ -8,30 +8,34 @@ import Synchronization
 public final class InMemoryCityRepository: CityRepository, FavoriteCityRepository {
   private struct State {
     var catalog: CityCatalog
-    var flags: CityFlags
-    /// The favorites in the catalog for which the repository has the catalog's data.
-    var refreshed: CityFlags
+    /// By position in the catalog.
+    var flags: [Bool]
     /// Favorites that are not in the catalog, in no particular order.
     var unlisted: [City.ID: City] = [:]
     /// Whether flags were merged or toggled: a catalog that is loaded later does not replace them.
     var isMerged = false
-    /// Whether a merge has compared the stored favorites with this catalog.
-    var isCompared = false
+
+    var all: CityList { CityList(catalog: catalog, flags: flags, positions: catalog.all) }
+
+    /// The favorites in the catalog, in its order.
+    var favorites: CityList {
+      CityList(
+        catalog: catalog, flags: flags, positions: flags.indices.filter { flags[$0] }.map { Int32($0) })
+    }
   }
 
   private let state: Mutex<State>
   private let readers = CityChangeReaders()
 
   /// Notices of changed flags and of another catalog.
-  public var changes: FavoriteCityChanges { readers.stream() }
+  public var changes: AsyncStream<Void> { readers.stream() }
 
   /// Creates a repository of these cities, which may be in any order. A flag that is set in one applies until
   /// the first merge.
   public init(_ cities: [City] = []) {
     let catalog = CityCatalog(cities)
-    let flags = catalog.flags(cities.lazy.filter(\.isFavorite).map(\.id)).flags
     state = Mutex(
-      State(catalog: catalog, flags: flags, refreshed: CityFlags(count: catalog.cities.count)))
+      State(catalog: catalog, flags: catalog.flags(cities.lazy.filter(\.isFavorite).map(\.id)).flags))
   }
 
   /// Replaces the catalog. Flags that were merged or toggled are kept, whatever the catalog says; a favorite
@@ -44,17 +48,10 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
     let given = catalog.flags(cities.lazy.filter(\.isFavorite).map(\.id)).flags
     state.withLock { state in
       var favorites = state.unlisted
-      if state.isMerged {
-        for position in state.flags.positions {
-          let city = state.catalog.cities[Int(position)]
-          favorites[city.id] = city
-        }
-      }
+      if state.isMerged { for city in state.favorites { favorites[city.id] = city } }
       let (flags, unlisted) = catalog.flags(favorites.keys)
       state.flags = state.isMerged ? flags : given
       state.unlisted = favorites.filter { unlisted.contains($0.key) }
-      state.refreshed = CityFlags(count: catalog.cities.count)
-      state.isCompared = false
       state.catalog = catalog
     }
     readers.tell()
@@ -63,17 +60,12 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   // MARK: - Reading
 
   /// All cities of the catalog, by name, country and id. O(1).
-  public var cities: CityList {
-    state.withLock { CityList(catalog: $0.catalog, flags: $0.flags, positions: $0.catalog.all[...]) }
-  }
+  public var cities: CityList { state.withLock(\.all) }
 
   /// The city with this id and its flag; `nil` if neither the catalog nor the favorites contain it. O(1).
   public func city(_ id: City.ID) -> City? {
     state.withLock { state in
-      guard let position = state.catalog.position(of: id) else { return state.unlisted[id] }
-      var city = state.catalog.cities[position]
-      city.isFavorite = state.flags[position]
-      return city
+      state.catalog.first[id].map { state.all[$0] } ?? state.unlisted[id]
     }
   }
 
@@ -82,16 +74,13 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   /// The search ignores case but not diacritics. White space at the ends of `prefix` is ignored, and an empty
   /// prefix matches all cities. O(log n + number of results), without a scan of the catalog.
   public func search(prefix: String, favoritesOnly: Bool = false) -> CityList {
+    let prefix = prefix.withoutOuterWhiteSpace
+    guard !prefix.isEmpty else { return state.withLock { favoritesOnly ? $0.favorites : $0.all } }
     let (catalog, flags) = state.withLock { ($0.catalog, $0.flags) }
-    let query = FoldedName(prefix.withoutOuterWhiteSpace)
-    guard !query.text.isEmpty else {
-      return CityList(
-        catalog: catalog, flags: flags, positions: (favoritesOnly ? flags.positions : catalog.all)[...])
-    }
-    var found = CityFlags(count: catalog.cities.count)
-    catalog.names.find(query, in: &found)
-    if favoritesOnly { found.formIntersection(flags) }
-    return CityList(catalog: catalog, flags: flags, positions: found.positions[...])
+    let found = catalog.names.positions(of: prefix)
+    return CityList(
+      catalog: catalog, flags: flags,
+      positions: favoritesOnly ? found.filter { flags[Int($0)] } : found)
   }
 
   // MARK: - Favorites
@@ -102,7 +91,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
     defer { readers.tell() }
     return state.withLock { state in
       let isFavorite =
-        state.catalog.position(of: city.id).map { state.flags[$0] } ?? (state.unlisted[city.id] != nil)
+        state.catalog.first[city.id].map { state.flags[$0] } ?? (state.unlisted[city.id] != nil)
       Self.set(city, isFavorite: !isFavorite, in: &state)
       return !isFavorite
     }
@@ -110,70 +99,33 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
 
   /// The favorites in the catalog, in its order, then the others by id.
   public func fetchFavorites() -> [City] {
-    let (list, unlisted) = state.withLock { state in
-      (
-        CityList(catalog: state.catalog, flags: state.flags, positions: state.flags.positions[...]),
-        state.unlisted.values.sorted { $0.id < $1.id }
-      )
-    }
-    return Array(list) + unlisted
+    let (listed, unlisted) = state.withLock { ($0.favorites, $0.unlisted.values) }
+    return Array(listed) + unlisted.sorted { $0.id < $1.id }
   }
 
   public func isFavorite(_ id: City.ID) -> Bool { city(id)?.isFavorite ?? false }
 
   public func favoriteIDs() -> [City.ID] {
-    state.withLock { state in
-      state.flags.positions.map { state.catalog.cities[Int($0)].id } + state.unlisted.keys
-    }
+    state.withLock { $0.favorites.map(\.id) + $0.unlisted.keys }
   }
 
   // MARK: - For the use cases
 
-  /// Replaces all flags by those of another repository. O(number of favorites), whatever the size of the
-  /// catalog. The repository is read under the lock, so that a concurrent tap is not undone.
+  /// Replaces all flags by those of another repository, which is read under the lock, so that a concurrent tap is
+  /// not undone. One look-up per favorite, whatever the size of the catalog.
   ///
-  /// The first time after a catalog was loaded, the stored data of each favorite is compared with the first
-  /// city with its id.
-  ///
-  /// - Returns: The number of favorites, those that are not in the catalog, and the cities of the catalog
-  ///   that differ from the stored data, or that became favorites after the comparison.
+  /// - Returns: The favorites in the catalog, the first with each id, and the ids of those that are not.
   func takeFlags(
     from repository: some FavoriteCityRepository
-  ) throws(HeartlogError) -> (count: Int, unlisted: [City.ID], toRefresh: [City]) {
+  ) throws(HeartlogError) -> (listed: [City], unlisted: Set<City.ID>) {
     // What other processes wrote is read before the lock is taken, which searches wait for.
     _ = try repository.isFavorite(0)
     return try withState { (state) throws(HeartlogError) in
-      let isFirst = !state.isCompared
-      var ids: [City.ID] = []
-      var fingerprints: [CityFingerprint?] = []
-      try repository.forEachFavorite {
-        ids.append($0)
-        return isFirst
-      } _: { _, held in
-        fingerprints.append(held.map { CityFingerprint($0) })
-      }
-      // All look-ups in one short loop, so that the processor can overlap their cache misses.
-      var flags = CityFlags(count: state.catalog.cities.count)
-      let positions = ids.map { state.catalog.flag($0, in: &flags) }
-      var unlisted: [City.ID] = []
-      var toRefresh: [City] = []
-      for (number, position) in positions.enumerated() {
-        guard let position else {
-          unlisted.append(ids[number])
-          continue
-        }
-        guard !state.refreshed[position] else { continue }
-        if isFirst, fingerprints[number] == state.catalog.fingerprints[position] {
-          state.refreshed[position] = true
-        } else {
-          toRefresh.append(state.catalog.cities[position])
-        }
-      }
-      state.flags = flags
-      state.unlisted = [:]
-      state.isMerged = true
-      state.isCompared = true
-      return (ids.count, unlisted, toRefresh)
+      let ids = try repository.favoriteIDs()
+      let (flags, unlisted) = state.catalog.flags(ids)
+      (state.flags, state.unlisted, state.isMerged) = (flags, [:], true)
+      let catalog = state.catalog
+      return (ids.compactMap { catalog.first[$0] }.map { catalog.cities[$0] }, unlisted)
     }
   }
 
@@ -185,24 +137,19 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
     }
   }
 
-  /// Records favorites that are not in the catalog, and those that were refreshed.
-  func note(unlisted: [City], refreshed: [City]) {
+  /// Records favorites that are not in the catalog.
+  func note(unlisted: [City]) {
     state.withLock { state in
-      for city in unlisted where state.catalog.position(of: city.id) == nil { state.unlisted[city.id] = city }
-      for city in refreshed {
-        if let first = state.catalog.position(of: city.id) { state.refreshed[first] = true }
-      }
+      for city in unlisted where state.catalog.first[city.id] == nil { state.unlisted[city.id] = city }
     }
   }
 
-  private func withState<R>(
+  private func withState<R: Sendable>(
     _ body: (inout State) throws(HeartlogError) -> R
-  ) throws(HeartlogError) -> R where R: Sendable {
+  ) throws(HeartlogError) -> R {
     defer { readers.tell() }
     return try state.withLock { state in
-      do throws(HeartlogError) { return Result<R, HeartlogError>.success(try body(&state)) } catch {
-        return .failure(error)
-      }
+      Result { () throws(HeartlogError) in try body(&state) }
     }.get()
   }
 

@@ -14,9 +14,9 @@ import Heartlog
 /// longer shown. The writes are quiet: concurrent searches on two devices are not a conflict.
 public struct RecentSearchTerms: Sendable {
   /// The most terms that are shown.
-  public static let countMax = 8
+  package static let countMax = 8
   /// The fewest characters that a term must have.
-  public static let charactersMin = 3
+  package static let charactersMin = 3
 
   static let item = "city-search"
   private static let prefix = "recent/"

@@ -8,7 +8,7 @@ public struct FileItem: Hashable, Sendable {
   public var fields: [Field]
   /// Fields that apply only if the store has no value: required fields that the file does not contain, or not
   /// exactly. Their names differ from those of `fields`.
-  public var defaults: [Field] = []
+  package var defaults: [Field] = []
   /// The favorited date in milliseconds since 1970; `nil` if the file has none.
   public var favoritedDate: Milliseconds?
   /// Whether the file calls the item a favorite. If not, only its fields are imported.
@@ -43,23 +43,10 @@ public struct FileItem: Hashable, Sendable {
 
 extension FileItem {
   /// Creates an item from one of a store, without fields that were cleared.
-  public init(_ state: ItemState) {
+  package init(_ state: ItemState) {
     self.init(
       id: state.id, fields: state.fields.filter { !$0.value.isNull }, favoritedDate: state.favoritedDate,
       isFavorite: state.isFavorite)
-  }
-
-  /// Creates an item from the `Codable` form of an app's item.
-  ///
-  /// - Throws: `invalidItem` if the store cannot hold it.
-  package init<Item: Codable & Identifiable>(_ item: Item, since date: Milliseconds? = nil)
-    throws(LibraryError)
-  where Item.ID: FavoriteID {
-    do {
-      self.init(id: item.id.favoriteID, fields: try FieldEncoder.fields(of: item), favoritedDate: date)
-    } catch {
-      throw .invalidItem(String(describing: error))
-    }
   }
 
   /// Checks the limits of the store, before anything of the file is written.
@@ -93,12 +80,7 @@ extension FileItem {
 
   /// Sets the field `tags`, unless there are none.
   package mutating func setTags(_ tags: [String]) throws(LibraryError) {
-    guard !tags.isEmpty else { return }
-    do {
-      set("tags", try FieldValue(.array(tags.map(JSONValue.string))))
-    } catch {
-      throw .invalidItem("tags: \(error.reason)")
-    }
+    if !tags.isEmpty { set("tags", try FieldValue(texts: tags)) }
   }
 
   /// Removes fields and defaults.
@@ -113,8 +95,11 @@ extension FileItem {
   ///
   /// - Throws: `invalidItem` if the store cannot hold it.
   public init<Item: Codable & Identifiable>(told item: Item) throws(LibraryError) where Item.ID: FavoriteID {
-    try self.init(item)
-    fields.removeAll { $0.value.isNull }
+    do {
+      self.init(id: item.id.favoriteID, fields: try FieldEncoder.fields(of: item).filter { !$0.value.isNull })
+    } catch {
+      throw .invalidItem(String(describing: error))
+    }
   }
 
   /// Checks that the item has no values of a later version of the store, and no reserved field names.
@@ -133,6 +118,11 @@ extension FileItem {
 }
 
 extension FieldValue {
+  /// A list of texts.
+  package init(texts: [String]) throws(LibraryError) {
+    self = try LibraryError.checking(FieldValue(.array(texts.map(JSONValue.string))))
+  }
+
   /// The text of a string; `nil` for any other value.
   package var text: String? { if case .string(let text) = self { text } else { nil } }
 
@@ -163,14 +153,19 @@ extension FileItem {
       case FieldName.favoritedDate: favoritedDate = try Self.date(member.value, named: member.name)
       case FieldName.isFavorite: isFavorite = try Self.flag(member.value) ?? true
       default:
-        do throws(MalformedError) {
-          let value = try FieldValue(member.value)
-          if !value.isNull { fields.append(Field(name: member.name, value: value)) }
-        } catch {
-          throw .invalidItem("\(member.name): \(error.reason)")
-        }
+        let value = try LibraryError.checking(FieldValue(member.value), in: "\(member.name): ")
+        if !value.isNull { fields.append(Field(name: member.name, value: value)) }
       }
     }
+  }
+
+  /// Takes the date, the flag and the fields of an object that has them under these names.
+  package mutating func takeState(of object: JSONValue) throws(LibraryError) {
+    isFavorite = try Self.flag(object[FieldName.isFavorite]) ?? isFavorite
+    if let date = object[FieldName.favoritedDate] {
+      favoritedDate = try Self.date(date, named: FieldName.favoritedDate)
+    }
+    try takeFields(object["fields"])
   }
 
   /// Adds the members of an object as fields; does nothing for `nil` or null.
@@ -181,11 +176,8 @@ extension FileItem {
     }
     // Unlike in `take`, every member is a field, whatever its name.
     for member in members {
-      do throws(MalformedError) {
-        fields.append(Field(name: member.name, value: try FieldValue(member.value)))
-      } catch {
-        throw .invalidItem("\(member.name): \(error.reason)")
-      }
+      let value = try LibraryError.checking(FieldValue(member.value), in: "\(member.name): ")
+      fields.append(Field(name: member.name, value: value))
     }
   }
 
@@ -202,12 +194,7 @@ extension FileItem {
   package static func date(_ value: JSONValue?, named name: String) throws(LibraryError) -> Milliseconds? {
     switch value {
     case nil, .null: return nil
-    case .string(let text):
-      do {
-        return try RFC3339.parse(text)
-      } catch {
-        throw .invalidItem(error.reason)
-      }
+    case .string(let text): return try LibraryError.checking(RFC3339.parse(text))
     case .some(let other): throw .invalidItem("\"\(name)\" is \(other.kind), not a time")
     }
   }

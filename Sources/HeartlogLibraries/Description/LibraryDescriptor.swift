@@ -31,7 +31,7 @@ public protocol LibraryDescriptor: Sendable {
   var fields: [LibraryField] { get }
 
   /// The kinds of items for which there are special file formats.
-  var traits: LibraryTraits { get }
+  var traits: Set<LibraryTrait> { get }
 
   /// The canonical spelling of an id.
   ///
@@ -79,18 +79,13 @@ public protocol LibraryDescriptor: Sendable {
 }
 
 /// The kinds of items for which there are special file formats.
-public struct LibraryTraits: OptionSet, Sendable {
-  public let rawValue: Int
-
-  /// Creates a set from its bits.
-  public init(rawValue: Int) { self.rawValue = rawValue }
-
+public enum LibraryTrait: Sendable {
   /// Items have a place on a map, in the fields `lat` and `lon`.
-  public static let places = LibraryTraits(rawValue: 1)
+  case places
   /// Items are publications, in the fields of `Paper`.
-  public static let publications = LibraryTraits(rawValue: 2)
+  case publications
   /// Items are settings, which are never favorites.
-  public static let settings = LibraryTraits(rawValue: 4)
+  case settings
 }
 
 /// An item type with a descriptor of its library.
@@ -104,7 +99,7 @@ extension LibraryDescriptor {
   public var fields: [LibraryField] { [] }
 
   /// None.
-  public var traits: LibraryTraits { [] }
+  public var traits: Set<LibraryTrait> { [] }
 
   /// The text, unchanged.
   public func id(_ text: String) throws(LibraryError) -> String { text }
@@ -156,24 +151,20 @@ extension LibraryDescriptor {
 
 extension LibraryDescriptor {
   /// The first of `titleFields` with a text that is not empty.
-  public func title(of item: FileItem) -> String? {
+  package func title(of item: FileItem) -> String? {
     titleFields.lazy.compactMap { item[$0]?.text }.first { !$0.isEmpty }
   }
 
   /// An item in one line: its title and its subtitle.
-  public func titleLine(of item: FileItem) -> String { titleLine { item[$0] } }
-
-  /// An item of a store in one line: its title and its subtitle.
-  public func titleLine(of item: ItemState) -> String {
-    titleLine { name in item.value(of: name).flatMap { $0.isNull ? nil : $0 } }
-  }
-
-  private func titleLine(_ value: (String) -> FieldValue?) -> String {
+  public func titleLine(of item: FileItem) -> String {
     // A general name that another program used is better than no title.
     [titleFields + Self.generalTitleFields, subtitleFields].compactMap { names in
-      names.lazy.compactMap(value).first?.line
+      names.lazy.compactMap { item[$0] }.first?.line
     }.joined(separator: " — ")
   }
+
+  /// An item of a store in one line.
+  package func titleLine(of item: ItemState) -> String { titleLine(of: FileItem(item)) }
 
   private static var generalTitleFields: [String] { ["title", "name", "breed"] }
 
@@ -226,4 +217,172 @@ func absoluteURL(_ text: String) -> URL? {
 func checkedURL(_ text: String) throws(LibraryError) -> String {
   guard let url = absoluteURL(text) else { throw .invalidItem("\(text.quoted) is not a URL") }
   return url.favoriteID
+}
+
+/// A known field of a library's items: its values are checked on import, and tables have a column for it.
+public struct LibraryField: Hashable, Sendable {
+  /// The kinds of values.
+  public enum Kind: Hashable, Sendable {
+    /// Any text.
+    case text
+    /// A text that is a URL.
+    case url
+    /// True or false.
+    case bool
+    /// A number within these bounds.
+    case number(ClosedRange<Double>)
+    /// A list of texts, or a single text for a list of one.
+    case texts
+
+    /// A number of seconds: 0 or more.
+    public static let seconds = Kind.number(0...Double.greatestFiniteMagnitude)
+  }
+
+  /// The name of the field in the store.
+  public let name: String
+  /// The kind of its values.
+  public let kind: Kind
+  /// Whether it is written continuously, like a playback position. Concurrent quiet writes are not conflicts.
+  public let isQuiet: Bool
+  /// Whether a table has a column for the field even if no item has a value.
+  public let alwaysHasColumn: Bool
+  /// Whether it belongs to one device, like the path of a file. Local fields are neither exported nor imported.
+  public let isLocal: Bool
+
+  /// Creates a description of a field.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the field in the store.
+  ///   - kind: the kind of its values.
+  ///   - isQuiet: whether it is written continuously, like a playback position.
+  ///   - alwaysHasColumn: whether a table has a column for the field even if no item has a value.
+  ///   - isLocal: whether it belongs to one device, as `FavoriteItem.localFields` of the item type says.
+  public init(
+    _ name: String, _ kind: Kind = .text, isQuiet: Bool = false, alwaysHasColumn: Bool = false,
+    isLocal: Bool = false
+  ) {
+    self.name = name
+    self.kind = kind
+    self.isQuiet = isQuiet
+    self.alwaysHasColumn = alwaysHasColumn
+    self.isLocal = isLocal
+  }
+
+  /// Checks a value. Null, and values of a later version of the store, are valid in any field.
+  ///
+  /// - Throws: `invalidItem`, which names the field, if the value is not valid.
+  package func check(_ value: FieldValue) throws(LibraryError) {
+    switch (kind, value) {
+    case (_, .null), (_, .unknown), (.text, .string), (.bool, .bool): break
+    case (.url, .string(let text)):
+      guard URL(string: text) != nil else { throw .invalidItem("\(name) is not a URL: \(text.quoted)") }
+    case (.number(let range), .int64), (.number(let range), .double):
+      guard range.contains(value.number ?? .nan) else {
+        throw .invalidItem("\(name) is \(value.jsonValue.jsonText), \(Self.bounds(of: range))")
+      }
+    case (.texts, .string): break
+    case (.texts, .json(let list)):
+      guard let elements = list.value.array, elements.allSatisfy({ $0.string != nil }) else {
+        throw .invalidItem("\(name) is not a list of texts")
+      }
+    default: throw .invalidItem("\(name) is \(value.jsonValue.kind), not \(kind.noun)")
+    }
+  }
+
+  /// Checks a member of a record as the value of this field.
+  package func check(json: JSONValue) throws(LibraryError) {
+    try check(try LibraryError.checking(FieldValue(json), in: "\(name): "))
+  }
+
+  private static func bounds(of range: ClosedRange<Double>) -> String {
+    let least = JSONValue.double(range.lowerBound).jsonText
+    guard range.upperBound < .greatestFiniteMagnitude else { return "which must be \(least) or more" }
+    return "which must be \(least) to \(JSONValue.double(range.upperBound).jsonText)"
+  }
+}
+
+extension LibraryField.Kind {
+  /// The kind as a noun in messages: "a number".
+  fileprivate var noun: String {
+    switch self {
+    case .text: "a text"
+    case .url: "a URL"
+    case .bool: "true or false"
+    case .number: "a number"
+    case .texts: "a list of texts"
+    }
+  }
+}
+
+/// The descriptors of libraries, by name.
+///
+/// A registry is a value. An app with a library of its own makes a registry that includes it:
+///
+/// ```swift
+/// let libraries = LibraryRegistry.standard.adding(RecipesDescriptor())
+/// ```
+public struct LibraryRegistry: Sendable {
+  /// The ready-made libraries, in the order in which they are listed.
+  public static let standard = LibraryRegistry([
+    Archive.descriptor, Track.descriptor, Paper.descriptor, City.descriptor, BreedImage.descriptor,
+    Book.descriptor, PlaybackSettings.descriptor,
+  ])
+
+  /// The descriptors, in the order in which they were registered.
+  public private(set) var descriptors: [any LibraryDescriptor] = []
+
+  /// Creates a registry of these libraries. A later descriptor replaces an earlier one of the same name.
+  public init(_ descriptors: [any LibraryDescriptor]) {
+    for descriptor in descriptors { self = adding(descriptor) }
+  }
+
+  /// The registry with one more descriptor, which replaces one of the same name.
+  public func adding(_ descriptor: any LibraryDescriptor) -> LibraryRegistry {
+    var registry = self
+    if let index = descriptors.firstIndex(where: { $0.name == descriptor.name }) {
+      registry.descriptors[index] = descriptor
+    } else {
+      registry.descriptors.append(descriptor)
+    }
+    return registry
+  }
+
+  /// The names of the libraries, in the order in which they were registered.
+  package var names: [String] { descriptors.map(\.name) }
+
+  /// The descriptor of a library. A library that is not registered gets a descriptor with its name only.
+  public subscript(name: String) -> any LibraryDescriptor {
+    descriptors.first { $0.name == name } ?? UnknownLibrary(name: name)
+  }
+}
+
+/// A library that is not registered.
+private struct UnknownLibrary: LibraryDescriptor {
+  let name: String
+}
+
+/// Errors of the ready-made libraries.
+public enum LibraryError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+  /// A value that no item may have, or a record that lacks a required part of an item.
+  case invalidItem(String)
+  /// An answer of an API that is malformed, or that reports an error.
+  case invalidAnswer(String)
+  /// An item to be added is a favorite already. The text is the message that an app shows.
+  case alreadyFavorite(String)
+
+  public var description: String {
+    switch self {
+    case .invalidItem(let reason), .invalidAnswer(let reason), .alreadyFavorite(let reason): reason
+    }
+  }
+
+  /// The same sentence, for alerts.
+  public var errorDescription: String? { description }
+
+  /// A value, or `invalidItem` with the reason why it is malformed.
+  package static func checking<Value>(
+    _ value: @autoclosure () throws(MalformedError) -> Value, in place: String = ""
+  ) throws(LibraryError) -> Value {
+    do { return try value() } catch { throw .invalidItem(place + error.reason) }
+  }
 }

@@ -21,35 +21,6 @@ extension TypedLibrary {
   public func async<R: Sendable, E: Error>(
     _ body: @escaping @Sendable (Self) throws(E) -> R
   ) async throws(E) -> R {
-    try await self.async(at: nil, body)
-  }
-
-  /// `async` for what a person asked for at a time, which is that of the commits.
-  func async<R: Sendable, E: Error>(
-    at time: Milliseconds?, _ body: @escaping @Sendable (Self) throws(E) -> R
-  ) async throws(E) -> R {
-    try await store.async.run(at: time) { _ throws(E) in try body(self) }
+    try await store.async.run { _ throws(E) in try body(self) }
   }
 }
-
-extension FavoriteArchives: TypedLibrary {
-  public var store: FavoritesStore { favorites.library.store }
-}
-
-extension FavoriteTracks: TypedLibrary {
-  public var store: FavoritesStore { favorites.library.store }
-}
-
-extension FavoritePapers: TypedLibrary {
-  public var store: FavoritesStore { favorites.library.store }
-}
-
-extension FavoritesManager: TypedLibrary {
-  public var store: FavoritesStore { favorites.library.store }
-}
-
-extension DefaultFavoriteCityRepository: TypedLibrary {
-  public var store: FavoritesStore { favorites.library.store }
-}
-
-extension BookLibrary: TypedLibrary {}

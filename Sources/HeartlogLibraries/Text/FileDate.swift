@@ -43,15 +43,16 @@ package enum FileDate {
 
   /// The words of a date.
   private struct Reader {
-    private var year: String?
-    private var month: Int?
-    private var day: String?
-    private var clock: Substring?
+    // No part may be there twice.
+    private var years: [Substring] = []
+    private var months: [Int] = []
+    private var days: [Substring] = []
+    private var clocks: [Substring] = []
     private var offset = ""
     private var isAfternoon: Bool?
     private var isSound = true
 
-    private static let months = [
+    private static let monthNames = [
       "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
     private static let weekdays: Set<String> = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -76,20 +77,20 @@ package enum FileDate {
       let isDigits = word.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
       if word.contains(":") {
         let end = word.dropFirst().firstIndex { "Zz+-".contains($0) } ?? word.endIndex
-        Self.set(&clock, word[..<end], &isSound)
+        clocks.append(word[..<end])
         offset = String(word[end...])
       } else if isDigits, word.count == 4 {
-        Self.set(&year, String(word), &isSound)
+        years.append(word)
       } else if isDigits, word.count <= 2 {
-        Self.set(&day, String(word), &isSound)
+        days.append(word)
       } else if isDigits, word.count == 8 {
         takeDay([word.prefix(4), word.dropFirst(4).prefix(2), word.suffix(2)], separator: "-")
       } else if let first = word.first, first.isNumber,
         let separator = word.first(where: { "-/.".contains($0) })
       {
         takeDay(word.split(separator: separator, omittingEmptySubsequences: false), separator: separator)
-      } else if let index = Self.months.firstIndex(of: String(lowered.prefix(3))), lowered.count >= 3 {
-        Self.set(&month, index + 1, &isSound)
+      } else if let index = Self.monthNames.firstIndex(of: String(lowered.prefix(3))), lowered.count >= 3 {
+        months.append(index + 1)
       } else if ["z", "utc", "gmt", "ut"].contains(lowered) {
         offset = "Z"
       } else if lowered.hasPrefix("gmt+") || lowered.hasPrefix("gmt-") || "+-".contains(lowered.prefix(1)) {
@@ -101,12 +102,6 @@ package enum FileDate {
       }
     }
 
-    /// Sets a part, which no other word may have set.
-    private static func set<Value>(_ part: inout Value?, _ value: Value, _ isSound: inout Bool) {
-      if part != nil { isSound = false }
-      part = value
-    }
-
     /// Year, month and day; or, with full stops, day, month and year. `03/04/2024` is a different day in each
     /// country, and refused.
     private mutating func takeDay(_ parts: [Substring], separator: Character) {
@@ -114,18 +109,17 @@ package enum FileDate {
       let isYearFirst = parts[0].count == 4
       let isGerman = parts[2].count == 4 && separator == "."
       guard isYearFirst || isGerman, let number = Int(parts[1]) else { return isSound = false }
-      Self.set(&year, String(parts[isYearFirst ? 0 : 2]), &isSound)
-      Self.set(&month, number, &isSound)
-      Self.set(&day, String(parts[isYearFirst ? 2 : 0]), &isSound)
+      years.append(parts[isYearFirst ? 0 : 2])
+      months.append(number)
+      days.append(parts[isYearFirst ? 2 : 0])
     }
 
     func time(utc: (Milliseconds) -> Milliseconds) -> Milliseconds? {
-      guard isSound, let year, let month, let day, (1...12).contains(month), (1...2).contains(day.count)
-      else {
-        return nil
-      }
+      guard isSound, years.count == 1, months.count == 1, days.count == 1, clocks.count <= 1,
+        (1...12).contains(months[0]), (1...2).contains(days[0].count)
+      else { return nil }
       func two(_ text: some StringProtocol) -> String { text.count == 1 ? "0\(text)" : String(text) }
-      var parts = (clock ?? "00:00").split(separator: ":", omittingEmptySubsequences: false).map(two)
+      var parts = (clocks.first ?? "00:00").split(separator: ":", omittingEmptySubsequences: false).map(two)
       guard parts.count == 2 || parts.count == 3, let hour = Int(parts[0]) else { return nil }
       if parts.count == 2 { parts.append("00") }
       if let isAfternoon {
@@ -137,7 +131,8 @@ package enum FileDate {
       let zone =
         digits.isEmpty
         ? "Z" : "\(offset.prefix(1))\(two(digits.prefix(2))):\(digits.count > 2 ? digits.suffix(2) : "00")"
-      let text = "\(year)-\(two(String(month)))-\(two(day))T\(parts.joined(separator: ":"))\(zone)"
+      let text =
+        "\(years[0])-\(two(String(months[0])))-\(two(days[0]))T\(parts.joined(separator: ":"))\(zone)"
       guard let time = try? RFC3339.parse(text) else { return nil }
       return offset.isEmpty ? utc(time) : time
     }

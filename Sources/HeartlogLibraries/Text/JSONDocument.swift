@@ -1,6 +1,12 @@
 import Heartlog
 import HeartlogFormat
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A JSON text with many records.
 ///
 /// It finds the range and the line of each record without parsing it, in one pass and without recursion. Each
@@ -9,22 +15,22 @@ public struct JSONDocument: Sendable {
   /// The position of a value, which is not parsed before `value(_:)` is called.
   public struct Node: Hashable, Sendable {
     /// The line on which it begins; the first line is 1.
-    public let line: Int
+    package let line: Int
     /// The range of its bytes in the text.
-    public let range: Range<Int>
+    package let range: Range<Int>
   }
 
   /// A member of an object.
-  public struct Member: Hashable, Sendable {
+  package struct Member: Hashable, Sendable {
     /// The name, without quotation marks and escapes.
-    public let name: String
+    package let name: String
     /// The value after the colon.
-    public let value: Node
+    package let value: Node
   }
 
   private let bytes: [UInt8]
   /// The whole text.
-  public let root: Node
+  package let root: Node
 
   /// Creates a document for a text, which may be cut off or malformed.
   public init(_ bytes: [UInt8]) {
@@ -39,16 +45,16 @@ public struct JSONDocument: Sendable {
   private func first(of node: Node) -> UInt8 { node.range.isEmpty ? 0 : bytes[node.range.lowerBound] }
 
   /// Whether a value begins as an array.
-  public func isArray(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "[") }
+  package func isArray(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "[") }
   /// Whether a value begins as an object.
-  public func isObject(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "{") }
+  package func isObject(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "{") }
   /// Whether a value begins as a string.
-  public func isString(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "\"") }
+  package func isString(_ node: Node) -> Bool { first(of: node) == UInt8(ascii: "\"") }
 
   /// Parses a value.
   ///
   /// - Throws: `invalidItem` if it is malformed.
-  public func value(_ node: Node) throws(LibraryError) -> JSONValue {
+  package func value(_ node: Node) throws(LibraryError) -> JSONValue {
     do throws(MalformedError) {
       // A record contains fields, and these contain values of the maximum depth.
       return try JSONValue.parse(Array(bytes[node.range]), depthMax: Limits.jsonDepthMax + 4)
@@ -59,21 +65,29 @@ public struct JSONDocument: Sendable {
 
   /// The elements of an array, and the first error between or after them. O(bytes).
   public func elements(of array: Node) -> (elements: [Node], failure: FileContents.Refusal?) {
+    parts(of: array, "a list", in: "[]") { $0.skipValue() }
+  }
+
+  /// The parts of an array or an object up to the first error, and the first error between or after them.
+  private func parts<Part>(
+    of node: Node, _ noun: String, in brackets: StaticString,
+    _ part: (inout Cursor) throws(MalformedError) -> Part
+  ) -> ([Part], FileContents.Refusal?) {
     bytes.withUnsafeBytes { bytes in
-      var cursor = Cursor(bytes, at: array)
-      var elements: [Node] = []
-      guard cursor.parser.take(UInt8(ascii: "[")) else {
-        return ([], cursor.failure("a list should be here"))
-      }
-      if cursor.parser.take(UInt8(ascii: "]")) { return ([], trailing(&cursor, behind: array)) }
-      while true {
-        elements.append(cursor.skipValue())
-        if cursor.parser.take(UInt8(ascii: ",")) { continue }
-        guard cursor.parser.take(UInt8(ascii: "]")) else {
-          return (elements, cursor.failure("the list has no end"))
+      var cursor = Cursor(bytes, at: node)
+      var parts: [Part] = []
+      let (open, close) = (brackets.utf8Start[0], brackets.utf8Start[1])
+      guard cursor.parser.take(open) else { return ([], cursor.failure("\(noun) should be here")) }
+      if cursor.parser.take(close) { return ([], trailing(&cursor, behind: node)) }
+      do throws(MalformedError) {
+        repeat { parts.append(try part(&cursor)) } while cursor.parser.take(UInt8(ascii: ","))
+        guard cursor.parser.take(close) else {
+          throw MalformedError("the \(noun.drop { $0 != " " }.dropFirst()) has no end")
         }
-        return (elements, trailing(&cursor, behind: array))
+      } catch {
+        return (parts, cursor.failure(error.reason))
       }
+      return (parts, trailing(&cursor, behind: node))
     }
   }
 
@@ -99,26 +113,13 @@ public struct JSONDocument: Sendable {
   }
 
   /// The members of an object up to the first error, and the first error between or after them. O(bytes).
-  public func members(of object: Node) -> (members: [Member], failure: FileContents.Refusal?) {
-    bytes.withUnsafeBytes { bytes in
-      var cursor = Cursor(bytes, at: object)
-      var members: [Member] = []
-      guard cursor.parser.take(UInt8(ascii: "{")) else {
-        return ([], cursor.failure("an object should be here"))
+  package func members(of object: Node) -> (members: [Member], failure: FileContents.Refusal?) {
+    parts(of: object, "an object", in: "{}") { (cursor) throws(MalformedError) in
+      guard let name = cursor.name() else { throw MalformedError("a member without a name") }
+      guard cursor.parser.take(UInt8(ascii: ":")) else {
+        throw MalformedError("the member \"\(name.prefix(64))\" has no value")
       }
-      if cursor.parser.take(UInt8(ascii: "}")) { return ([], trailing(&cursor, behind: object)) }
-      while true {
-        guard let name = cursor.name() else { return (members, cursor.failure("a member without a name")) }
-        guard cursor.parser.take(UInt8(ascii: ":")) else {
-          return (members, cursor.failure("the member \"\(name.prefix(64))\" has no value"))
-        }
-        members.append(Member(name: name, value: cursor.skipValue()))
-        if cursor.parser.take(UInt8(ascii: ",")) { continue }
-        guard cursor.parser.take(UInt8(ascii: "}")) else {
-          return (members, cursor.failure("the object has no end"))
-        }
-        return (members, trailing(&cursor, behind: object))
-      }
+      return Member(name: name, value: cursor.skipValue())
     }
   }
 
@@ -128,10 +129,10 @@ public struct JSONDocument: Sendable {
   public func node(_ path: String...) -> Node? {
     var node = root
     for name in path {
-      guard isObject(node), let member = members(of: node).members.first(where: { $0.name == name }) else {
+      guard isObject(node), let value = members(of: node).members[name] else {
         return nil
       }
-      node = member.value
+      node = value
     }
     return node
   }
@@ -144,6 +145,11 @@ public struct JSONDocument: Sendable {
     return cursor.parser.offset < bytes.count
       ? cursor.failure("text after the end of the JSON") : nil
   }
+}
+
+extension [JSONDocument.Member] {
+  /// The value of the first member with this name.
+  package subscript(name: String) -> JSONDocument.Node? { first { $0.name == name }?.value }
 }
 
 /// A parser position in a text, with its line. It must not outlive the buffer that it was created for.
@@ -234,4 +240,31 @@ public enum JSONOutline: Hashable, Sendable {
 
   /// The names of the first members of the first record: of an array, or of records one after the other.
   package var recordNames: Set<String> { elementNames.union(objectNames) }
+}
+
+/// What the readers of this module take: a JSON text, as `Data`, bytes or a string, or a value parsed from one.
+public protocol JSONSource {
+  /// Returns the value.
+  ///
+  /// - Throws: `LibraryError.invalidAnswer` if the text is not JSON.
+  func json() throws(LibraryError) -> JSONValue
+}
+
+extension JSONValue: JSONSource {
+  /// The value itself.
+  public func json() -> JSONValue { self }
+}
+
+extension Array: JSONSource where Element == UInt8 {
+  public func json() throws(LibraryError) -> JSONValue {
+    do { return try JSONValue.parse(self) } catch { throw .invalidAnswer(error.reason) }
+  }
+}
+
+extension Data: JSONSource {
+  public func json() throws(LibraryError) -> JSONValue { try Array(self).json() }
+}
+
+extension String: JSONSource {
+  public func json() throws(LibraryError) -> JSONValue { try Array(utf8).json() }
 }

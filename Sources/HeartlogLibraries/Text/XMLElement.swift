@@ -1,3 +1,4 @@
+import Heartlog
 import HeartlogFormat
 
 /// An element of an XML document, with its text and its children.
@@ -174,5 +175,97 @@ private struct XMLParser {
     }
     output += text.utf8
     offset = end + 1
+  }
+}
+
+/// Character references of XML and HTML: the text between `&` and `;`.
+package enum CharacterReference {
+  /// The predefined entities of XML.
+  private static let entities = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
+
+  /// The bytes of the longest reference, that of the last character, with its end: `#x10FFFF;`.
+  package static let bytesMax = 9
+
+  /// The text for a reference, by name or by number; `nil` if it is unknown.
+  package static func text(_ reference: String) -> String? {
+    guard reference.hasPrefix("#") else { return entities[reference] }
+    let digits = reference.dropFirst()
+    let isHexadecimal = digits.first == "x" || digits.first == "X"
+    let number = isHexadecimal ? digits.dropFirst() : digits
+    guard let first = number.first, first.isHexDigit,
+      let code = UInt32(number, radix: isHexadecimal ? 16 : 10),
+      code != 0, let scalar = Unicode.Scalar(code)
+    else { return nil }
+    return String(Character(scalar))
+  }
+}
+
+/// Percent-encoding of texts in URLs.
+extension String {
+  /// The text as the path of a URL: all characters except the unreserved ones of RFC 3986 and the slash are
+  /// escaped.
+  package var percentEncoded: String {
+    var encoded: [UInt8] = []
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        encoded.append(byte)
+      case _ where "-._~/".utf8.contains(byte): encoded.append(byte)
+      default: encoded += "%\(Hexadecimal.text([byte]).uppercased())".utf8
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+}
+
+extension StringProtocol {
+  /// The percent-decoded text; `nil` if an escape is malformed, or the result is not UTF-8.
+  package var percentDecoded: String? {
+    var bytes: [UInt8] = []
+    var rest = Array(utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+      guard digits.utf8.count == 2, let value = Hexadecimal.bytes(digits) else { return nil }
+      bytes += value
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
+/// White space in texts: any white space in characters, ASCII white space in bytes.
+extension StringProtocol {
+  /// The text without white space at its ends.
+  package var withoutOuterWhiteSpace: String {
+    guard let first = firstIndex(where: { !$0.isWhitespace }),
+      let last = lastIndex(where: { !$0.isWhitespace })
+    else { return "" }
+    return String(self[first...last])
+  }
+
+  /// The words of the text, joined by single spaces. Line breaks and indentation are lost.
+  package var collapsed: String { split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+
+  /// The text in quotation marks, for messages; cut if it is long.
+  package var quoted: String { utf8.count > 64 ? "\"\(prefix(64))…\"" : "\"\(self)\"" }
+}
+
+extension UInt8 {
+  /// Whether the byte is a space, a tab, a line feed, or another of the controls from tab to carriage return.
+  package var isASCIIWhiteSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
+}
+
+extension ArraySlice<UInt8> {
+  /// The bytes without ASCII white space at their ends.
+  package var withoutOuterWhiteSpace: ArraySlice<UInt8> {
+    guard let first = firstIndex(where: { !$0.isASCIIWhiteSpace }),
+      let last = lastIndex(where: { !$0.isASCIIWhiteSpace })
+    else { return [] }
+    return self[first...last]
   }
 }

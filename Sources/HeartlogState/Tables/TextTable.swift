@@ -70,6 +70,7 @@ struct TextTable: TextSource, @unchecked Sendable {
     guard let start = last?.bytes.baseAddress, let source = text.baseAddress else {
       preconditionFailure("an empty text has no name")
     }
+    assert(used + text.count <= last?.bytes.count ?? 0, "the chunk has room for the text")
     (start + used).copyMemory(from: source, byteCount: text.count)
     defer { used += text.count }
     byteCount += text.count

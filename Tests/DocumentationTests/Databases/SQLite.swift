@@ -1,6 +1,6 @@
 import Foundation
 
-// What the examples of "From SQLite or GRDB" use of SQLite. On Linux it is loaded when a test runs, if the machine has it: the package does
+// What the examples of "Moving in" use of SQLite. On Linux it is loaded when a test runs, if the machine has it: the package does
 // not link to it.
 
 #if canImport(SQLite3)
@@ -12,6 +12,7 @@ import Foundation
   nonisolated let SQLITE_ERROR: Int32 = 1
   nonisolated let SQLITE_NULL: Int32 = 5
   nonisolated let SQLITE_ROW: Int32 = 100
+  nonisolated let SQLITE_DONE: Int32 = 101
 
   /// A handle of `dlopen`, which may be used from any thread.
   nonisolated(unsafe) private let library = dlopen("libsqlite3.so.0", RTLD_NOW)
@@ -73,23 +74,9 @@ import Foundation
     function("sqlite3_step", OfObject.self)?(statement) ?? SQLITE_ERROR
   }
 
-  nonisolated func sqlite3_reset(_ statement: OpaquePointer?) -> Int32 {
-    function("sqlite3_reset", OfObject.self)?(statement) ?? SQLITE_ERROR
-  }
-
   @discardableResult
   nonisolated func sqlite3_finalize(_ statement: OpaquePointer?) -> Int32 {
     function("sqlite3_finalize", OfObject.self)?(statement) ?? SQLITE_ERROR
-  }
-
-  nonisolated func sqlite3_column_count(_ statement: OpaquePointer?) -> Int32 {
-    function("sqlite3_column_count", OfObject.self)?(statement) ?? 0
-  }
-
-  nonisolated func sqlite3_column_name(_ statement: OpaquePointer?, _ column: Int32) -> UnsafePointer<CChar>?
-  {
-    typealias Name = @convention(c) (OpaquePointer?, Int32) -> UnsafePointer<CChar>?
-    return function("sqlite3_column_name", Name.self)?(statement, column) ?? nil
   }
 
   nonisolated func sqlite3_column_type(_ statement: OpaquePointer?, _ column: Int32) -> Int32 {

@@ -70,7 +70,7 @@ struct EncryptionVectorsTests {
     let recoveryCode, voidRecoveryCode: String
     let devices: [DeviceVector]
     let epochs: [EpochVector]
-    /// Of the third device to the first epoch, signed by the code, and to the second one, signed by the second device.
+    /// Of the third device to the first epoch, signed by the code, and to the second one, signed by the second device, which introduces nobody.
     let admissions: [Hex]
   }
 
@@ -92,7 +92,8 @@ struct EncryptionVectorsTests {
     var (sample, code, epochs) = try epochs()
     let admissions = [
       try sample.admission(of: sample.devices[2], to: epochs[0], by: sample.code.key),
-      try sample.admission(of: sample.devices[2], to: epochs[1], by: sample.devices[1].key),
+      try sample.admission(
+        of: sample.devices[2], to: epochs[1], introducing: false, by: sample.devices[1].key),
     ]
     let vectors = Epochs(
       vault: sample.vault.description, recoveryCode: code.text, voidRecoveryCode: sample.code.text,

@@ -98,6 +98,54 @@ struct KeyStateTests {
     #expect(Set(state.trusted.keys) == [first.epoch.id, rotation.epoch.id])
   }
 
+  @Test("whom only a removed device introduced is no member, whoever gave it a key or named it in an epoch")
+  func introducedByTheRemoved() throws {
+    var sample = try SampleVault(devices: 3)
+    let (desk, phone, thief) = (sample.devices[0], sample.devices[1], sample.devices[2])
+    let first = try sample.first()
+    let accomplices = try (0..<3).map { _ in try sample.addDevice() }
+    let watch = try sample.addDevice()
+    // Honest members give the accomplices the key of an epoch of theirs, and a new code names them, too.
+    let second = try sample.next(after: [first], devices: [desk, phone, thief], by: phone)
+    let new = sample.newCode()
+    let everybody = [desk, phone, thief, watch] + accomplices
+    let third = try sample.next(after: [second], devices: everybody, newCode: new)
+    let fourth = try sample.next(after: [third], devices: everybody, by: desk)
+    var admissions = [
+      try sample.admission(of: accomplices[0], to: first, by: thief.key),
+      try sample.admission(of: accomplices[0], to: second, introducing: false, by: desk.key),
+      try sample.admission(of: accomplices[1], to: second, by: accomplices[0].key),
+      try sample.admission(of: accomplices[2], to: fourth, by: thief.key),
+      try sample.admission(of: watch, to: second, by: phone.key),
+    ]
+    let epochs = [first, second, third, fourth]
+    let before = state(sample, epochs, admissions)
+    #expect(members(before) == keys(everybody) && before.current == fourth.epoch && !before.isExposed)
+    // Before the epoch that removes it is made, and with it.
+    let removal = sample.removal(of: thief)
+    let planned = KeyState(
+      of: sample.vault, epochs: epochs.map(\.epoch), admissions: admissions, removing: [removal])
+    #expect(members(planned) == keys([desk, phone, watch]))
+    let (one, other) = (sample.newCode(), sample.newCode())
+    let without = try sample.next(
+      after: [fourth], devices: [desk, phone, watch], without: [removal], newCode: one, with: new)
+    #expect(members(state(sample, epochs + [without], admissions)) == keys([desk, phone, watch]))
+    // A code that is made at the same time names them all. Whichever holds, they are no members, and read nothing more.
+    let beside = try sample.next(after: [fourth], devices: everybody, newCode: other, with: new)
+    var settled = state(sample, epochs + [without, beside], admissions)
+    #expect(members(settled) == keys([desk, phone, watch]))
+    #expect(settled.isExposed == (settled.current == beside.epoch))
+    let further = try sample.next(
+      after: [settled.current == beside.epoch ? beside : without], devices: [desk, phone, watch])
+    settled = state(sample, epochs + [without, beside, further], admissions)
+    #expect(settled.current == further.epoch && !settled.isExposed)
+    // An honest one comes back by a member or by the code.
+    admissions.append(try sample.admission(of: accomplices[1], to: further, by: watch.key))
+    #expect(
+      members(state(sample, epochs + [without, beside, further], admissions))
+        == keys([desk, phone, watch, accomplices[1]]))
+  }
+
   @Test("of two rotations at once all take the same, removals unite, and an epoch that leaks is known")
   func rotationsAtOnce() throws {
     for seed in 1...8 as ClosedRange<UInt64> {

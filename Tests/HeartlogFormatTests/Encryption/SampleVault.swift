@@ -55,8 +55,12 @@ struct SampleVault {
       on: origin, using: &random)
   }
 
-  mutating func admission(of device: Device, to epoch: Epoch, by admitter: SigningKey) throws -> Admission {
-    try Admission(of: device.member, to: epoch.epoch, key: epoch.key, by: admitter, using: &random)
+  mutating func admission(
+    of device: Device, to epoch: Epoch, introducing introduces: Bool = true, by admitter: SigningKey
+  ) throws -> Admission {
+    try Admission(
+      of: device.member, to: epoch.epoch, key: epoch.key, introducing: introduces, by: admitter,
+      using: &random)
   }
 
   private var origin: (replica: ReplicaID, time: UInt64) { (devices[0].member.replica, 1_700_000_000_000) }

@@ -1,4 +1,3 @@
-import Heartlog
 import HeartlogFormat
 
 @testable import HeartlogHubServer

@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogFormat
 import Synchronization
 
-@testable import HeartlogHub
+@testable import HeartlogSync
 
 /// A hub in memory, behind a transport. Tests may look into it, change it as whoever runs it could, and answer in its place.
 final class FakeHub: HTTPTransport {

@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogFormat
 import HeartlogTesting
 
-@testable import HeartlogHub
+@testable import HeartlogSync
 
 /// A hub to sync through.
 struct HubPlace {

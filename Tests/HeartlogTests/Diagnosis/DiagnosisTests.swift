@@ -1,8 +1,9 @@
+import HeartlogCrashModel
 import HeartlogFiles
 import Testing
 
 @testable import Heartlog
-@testable import HeartlogStorage
+@testable import HeartlogEngine
 
 /// A fault, and how a test makes it in the store of a `Patient`.
 struct Plant: Sendable, CustomTestStringConvertible {
@@ -200,6 +201,11 @@ struct DiagnosisTests {
       let end = "\(Patient.path)/replicas/\(try other.open().replica)/ended"
       try patient.put(StreamEnd(commit: 1).encoded(), in: end)
     },
+    Plant(.droppedStream) { patient in
+      let other = TestStore()
+      try patient.receive(from: other, at: patient.test.clock.now)
+      try patient.test.open().drop(try other.open().replica)
+    },
     Plant(.ownStreamEnded) { try $0.put(StreamEnd(commit: 10).encoded(), in: "\($0.stream)/ended") },
     Plant(.provisionalVault) { try $0.test.files.remove("\($0.stream)/checkpoint") },
     Plant(.noOtherDevice) { _ in },
@@ -292,7 +298,7 @@ struct DiagnosisTests {
   func noStore() throws {
     let error = #expect(throws: HeartlogError.self) {
       try FavoritesStore.diagnose(
-        at: "/nothing", on: MemoryFileSystem(recording: false), options: StoreOptions())
+        at: "/nothing", on: MemoryFileSystem(), options: StoreOptions())
     }
     #expect(error?.code == .notAStore)
   }

@@ -15,27 +15,29 @@ struct ExaminedFiles: FileSystem {
   var openToOthers: String?
   var otherMachine = false
 
-  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
-    if path == unreadable { throw FileError(operation: "open", path: path, code: 13) }
+  func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
+    if path == unreadable { throw HeartlogError(operation: "open", path: path, code: 13) }
     return try files.open(path, mode)
   }
 
-  func info(_ path: String) throws(FileError) -> FileInfo? {
+  func info(_ path: String) throws(HeartlogError) -> FileInfo? {
     var info = try files.info(path)
     if path == openToOthers { info?.permissions = 0o755 }
     return info
   }
 
-  func rename(_ path: String, to newPath: String) throws(FileError) { try files.rename(path, to: newPath) }
-  func remove(_ path: String) throws(FileError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(FileError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(FileError) { try files.synchronizeDirectory(path) }
-  func entries(of directory: String) throws(FileError) -> [String] { try files.entries(of: directory) }
-  func openLock(_ path: String) throws(FileError) -> any LockFile { try files.openLock(path) }
-  func isOnNetwork(_ path: String) throws(FileError) -> Bool { isOnNetwork }
+  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
+    try files.rename(path, to: newPath)
+  }
+  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
+  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
+  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
+  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
+  func openLock(_ path: String) throws(HeartlogError) -> any LockFile { try files.openLock(path) }
+  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { isOnNetwork }
   func freeBytes(at path: String) -> UInt64? { freeBytes }
-  func writeRefusal(at path: String) -> FileError? {
-    writeRefusal.map { FileError(operation: "write", path: path, code: $0) }
+  func writeRefusal(at path: String) -> HeartlogError? {
+    writeRefusal.map { HeartlogError(operation: "write", path: path, code: $0) }
   }
   func lockHolder(of path: String) -> LockHolder? { LockHolder(process: 4_711) }
   var machineID: [UInt8] { otherMachine ? [1] : files.machineID }

@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import HeartlogFiles
 import Observation
 import Testing
@@ -11,7 +12,7 @@ import Testing
 #endif
 
 @testable import Heartlog
-@testable import HeartlogStorage
+@testable import HeartlogEngine
 
 /// A type as its first version was, which logged everything.
 private struct OldTape: FavoriteItem, Equatable {
@@ -317,7 +318,7 @@ struct LocalFieldsTests {
     let store = try test.open()
     let tapes = try store.tapes
     let many = (0..<20).map { Tape(id: "\($0)", title: "T", path: "/\($0)") }
-    #expect(try await tapes.async.add(contentsOf: many) == 20)
+    #expect(try await tapes.library.store.async.run { _ in try tapes.add(contentsOf: many) } == 20)
     #expect(try await !tapes.async.update(many[3]))
     #expect(try await tapes.async.update(Tape(id: "3", title: "T", path: "/moved")))
     #expect(try tapes.item("3")?.path == "/moved" && tapes.item("4")?.path == "/4")

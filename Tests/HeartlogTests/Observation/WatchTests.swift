@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Foundation
 import HeartlogFiles
 import Testing
@@ -60,7 +61,7 @@ struct WatchTests {
             for number in 0..<count {
               try await writer.async.write { try writer.library("papers").add("\(index)-\(number)") }
             }
-            try await writer.async.seal()
+            try await writer.async.run { try $0.seal() }
           }
         }
         try await group.waitForAll()

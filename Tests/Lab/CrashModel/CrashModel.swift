@@ -33,12 +33,12 @@ import HeartlogFiles
 extension MemoryFileSystem {
   /// Starts a new journal: the present state counts as being on disk.
   package func startJournal() {
-    state.withLock { $0.journal = Journal(base: $0.volume) }
+    state.withLock { $0.recorder.journal = Journal(base: $0.volume) }
   }
 
   /// The number of operations in the journal. A crash can follow any number of them, from 0 to all. Locking
   /// and storing words do not count; failed syncs and `replaceContents` count as one each.
-  package var crashPoints: Int { state.withLock { $0.journal?.entries.count ?? 0 } }
+  package var crashPoints: Int { state.withLock { $0.recorder.journal?.entries.count ?? 0 } }
 
   /// Returns the file systems that may be found after a crash right after the first `operations` of the
   /// journal. All are different, and their order depends only on the arguments.
@@ -69,7 +69,9 @@ extension MemoryFileSystem {
   ) -> [MemoryFileSystem] {
     precondition(sectorBytes > 0)
     var live = state.withLock { $0 }
-    guard let journal = live.journal else { preconditionFailure("a file system that records nothing") }
+    guard let journal = live.recorder.journal else {
+      preconditionFailure("a file system that records nothing")
+    }
     precondition((0...journal.entries.count).contains(operations))
     let disk = UnsyncedDisk(journal, after: operations, live: live, sectorBytes: sectorBytes)
     live.closeEverything()
@@ -78,7 +80,7 @@ extension MemoryFileSystem {
       found.volume = disk.volume(answers)
       // Inode numbers are not reused, so that tests can distinguish files.
       found.volume.nextInode = live.volume.nextInode
-      found.journal = Journal(base: found.volume)
+      found.recorder.journal = Journal(base: found.volume)
       return MemoryFileSystem(found)
     }
   }

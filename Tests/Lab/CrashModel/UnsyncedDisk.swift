@@ -26,7 +26,7 @@ struct UnsyncedDisk: Sendable {
   init(_ journal: Journal, after operations: Int, live: MemoryState, sectorBytes: Int) {
     names = UnsyncedNames(journal.base)
     let now =
-      operations < journal.entries.count ? journal.entries[operations].lockPages : live.lockPages
+      operations < journal.entries.count ? journal.entries[operations].lockPages : live.volume.lockPages
     func before(_ inode: UInt64) -> [UInt8]? {
       operations > 0 ? journal.entries[operations - 1].lockPages[inode] : journal.base.files[inode]
     }

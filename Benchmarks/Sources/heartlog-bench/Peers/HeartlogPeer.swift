@@ -47,10 +47,11 @@ final class HeartlogPeer: Peer {
   func commitAwaited(_ place: Int) async throws {
     let step = steps[place]
     switch step.deed {
-    case .add(let fields): try await papers.async.add(step.id, fields: fields)
-    case .toggle: try await papers.async.toggle(step.id)
-    case .remove: try await papers.async.remove(step.id)
-    case .position(let value): try await books.async.set([Self.position(value)], of: step.id)
+    case .add(let fields): try await store.async.write { [papers] in try papers.add(step.id, fields: fields) }
+    case .toggle: try await store.async.write { [papers] in try papers.toggle(step.id) }
+    case .remove: try await store.async.write { [papers] in try papers.remove(step.id) }
+    case .position(let value):
+      try await store.async.write { [books] in try books.set([Self.position(value)], of: step.id) }
     }
   }
 

@@ -1,5 +1,5 @@
 import HeartlogFormat
-import HeartlogShipping
+import HeartlogSync
 
 extension FuzzTarget {
   /// Short texts: times, days, hexadecimal digits, base64, ids, keys, addresses.

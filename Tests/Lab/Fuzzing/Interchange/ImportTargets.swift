@@ -91,7 +91,11 @@ extension FuzzTarget {
     "bibtex": [
       "@article{", "@string{", "author = {", "title = \"", "\\\"{o}", "{\\'e}", "\\c{c}", "$x$", " # ", "doi",
     ],
-    "ris": ["TY  - JOUR\n", "ER  - \n", "AU  - ", "TI  - ", "PY  - ", "UR  - "],
+    "ris": [
+      "TY  - JOUR\n", "ER  - \n", "AU  - ", "TI  - ", "PY  - ", "UR  - ", "PMID- 1\n", "FAU - ", "LID - ",
+      " [doi]",
+      "FN Clarivate\nVR 1.0\nPT J\n", "UT WOS:1\n", "   ",
+    ],
     "csl-json": [
       "\"type\":\"", "\"author\":[", "\"issued\":{\"date-parts\":[[", "\"DOI\":\"", "\"title\":\"",
     ],

@@ -1,6 +1,6 @@
 import HeartlogFormat
 import HeartlogState
-import HeartlogStorage
+import HeartlogEngine
 
 extension FuzzTarget {
   /// A snapshot with right checksums and any content: it answers something, and stays within the file.

@@ -1,5 +1,5 @@
 import HeartlogFormat
-import HeartlogStorage
+import HeartlogEngine
 
 extension FuzzTarget {
   /// The parts of an input: a byte that tells the kind, one that tells how many bytes follow, and these.

@@ -1,8 +1,9 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFormat
 import HeartlogFiles
 import HeartlogState
-import HeartlogStorage
+import HeartlogEngine
 
 extension FuzzTarget {
   /// The frames of an open segment whose header is sound, each with the checksums that its bytes need.
@@ -215,7 +216,7 @@ enum StoreFiles {
 
   /// A store without a commit, whose stream is that of the segments.
   private static let base: Result<MemoryFileSystem, any Error> = Result {
-    let files = MemoryFileSystem(recording: false)
+    let files = MemoryFileSystem()
     try open(files).close()
     let name = "\(path)/store"
     let text = String(decoding: try files.contents(of: name), as: UTF8.self)
@@ -235,7 +236,7 @@ enum StoreFiles {
         .map { try files.contents(of: "\(folder)/\($0)") }
     }
     func store(_ body: (FavoritesStore) throws -> Void) throws -> [[UInt8]] {
-      let files = MemoryFileSystem(recording: false)
+      let files = MemoryFileSystem()
       var options = options
       options.changeStorage = {
         changeStorage(&$0)

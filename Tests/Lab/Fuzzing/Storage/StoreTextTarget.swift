@@ -1,8 +1,8 @@
 import Heartlog
 import HeartlogFormat
 import HeartlogFiles
-import HeartlogShipping
-import HeartlogStorage
+import HeartlogEngine
+import HeartlogSync
 
 /// Texts whose last line is the checksum of the others, by docs/format.md alone.
 enum TextBytes {
@@ -105,7 +105,7 @@ extension FuzzTarget {
   }
 
   private static func fileSystem(_ path: String, _ bytes: [UInt8]) throws -> MemoryFileSystem {
-    let files = MemoryFileSystem(recording: false)
+    let files = MemoryFileSystem()
     for folder in ["", "/keys", "/replicas", "/replicas/\(replica)"] {
       try files.createDirectory(directory + folder)
     }

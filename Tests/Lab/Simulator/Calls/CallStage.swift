@@ -1,8 +1,8 @@
 import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
-import HeartlogShipping
-import HeartlogStorage
+import HeartlogEngine
+import HeartlogSync
 import HeartlogTesting
 
 /// What the workloads begin with: a store with several segments, a snapshot and a received stream, a folder and a backup. Made once.
@@ -17,7 +17,7 @@ final class CallStage {
   /// The end of the id of a commit's second item.
   static let twin = " and its twin"
 
-  private let disk = MemoryFileSystem(root: "/", recording: false)
+  private let disk = MemoryFileSystem(root: "/")
   private let source: FavoritesStore
   private let random = SeededRandom(seed: 5)
   private let clock = ManualClock()
@@ -70,7 +70,7 @@ final class CallStage {
 
   /// A disk for a workload.
   func disk(for workload: CallWorkload) -> MemoryFileSystem {
-    let copy = workload == .create ? MemoryFileSystem(root: "/", recording: false) : disk.deepCopy()
+    let copy = workload == .create ? MemoryFileSystem(root: "/") : disk.deepCopy()
     if workload == .repair {
       // The file exists, so this cannot fail.
       if var bytes = try? copy.contents(of: "\(Self.path)/store") {

@@ -1,8 +1,8 @@
 import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
-import HeartlogShipping
-import HeartlogStorage
+import HeartlogEngine
+import HeartlogSync
 import HeartlogTesting
 
 /// What a store is asked to do while file operations fail.

@@ -1,3 +1,5 @@
+import HeartlogFormat
+import HeartlogCrashModel
 import HeartlogFiles
 import Synchronization
 
@@ -19,7 +21,7 @@ package struct CallFailure: Sendable {
   var lasts: Bool
 
   /// Whether the error says what this process may not do.
-  var isPermission: Bool { FileError(operation: "", path: "", code: code).isReadOnly }
+  var isPermission: Bool { HeartlogError(operation: "", path: "", code: code).code == .readOnly }
 }
 
 /// A file system whose n-th operation fails, on a disk that is sound. Counts what is open.
@@ -85,10 +87,10 @@ final class FailingFileSystem: FileSystem, @unchecked Sendable {
 
   /// Counts an operation that has no effect if it fails.
   fileprivate func call<R>(
-    _ operation: String, _ path: String, _ body: () throws(FileError) -> R
-  ) throws(FileError) -> R {
+    _ operation: String, _ path: String, _ body: () throws(HeartlogError) -> R
+  ) throws(HeartlogError) -> R {
     if let code = nextFailure(operation, path) {
-      throw FileError(operation: operation, path: path, code: code)
+      throw HeartlogError(operation: operation, path: path, code: code)
     }
     return try body()
   }
@@ -96,63 +98,64 @@ final class FailingFileSystem: FileSystem, @unchecked Sendable {
   /// Counts a write. One that fails has written its first half.
   fileprivate func write(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64, to file: any OpenFile, _ path: String
-  ) throws(FileError) {
+  ) throws(HeartlogError) {
     guard let code = nextFailure("write", path) else { return try file.write(bytes, at: offset) }
     try file.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
-    throw FileError(operation: "write", path: path, code: code)
+    throw HeartlogError(operation: "write", path: path, code: code)
   }
 
   /// Counts a sync. After one that fails, the disk may have anything of what was written.
   fileprivate func synchronize(
-    _ kind: FaultKind, _ path: String, _ body: () throws(FileError) -> Void
-  ) throws(FileError) {
+    _ kind: FaultKind, _ path: String, _ body: () throws(HeartlogError) -> Void
+  ) throws(HeartlogError) {
     if let code = nextFailure("synchronize", path) { disk.failNext(kind, code: code) }
     defer { disk.clearFaults() }
     try body()
   }
 
-  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
-    try call(mode == .createNew ? "create" : "open", path) { () throws(FileError) in
+  func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
+    try call(mode == .createNew ? "create" : "open", path) { () throws(HeartlogError) in
       FailingFile(try disk.open(path, mode), self, path)
     }
   }
 
-  func rename(_ path: String, to newPath: String) throws(FileError) {
-    try call("rename", path) { () throws(FileError) in try disk.rename(path, to: newPath) }
+  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
+    try call("rename", path) { () throws(HeartlogError) in try disk.rename(path, to: newPath) }
   }
 
-  func remove(_ path: String) throws(FileError) {
-    try call("remove", path) { () throws(FileError) in try disk.remove(path) }
+  func remove(_ path: String) throws(HeartlogError) {
+    try call("remove", path) { () throws(HeartlogError) in try disk.remove(path) }
   }
 
-  func createDirectory(_ path: String) throws(FileError) {
-    try call("create", path) { () throws(FileError) in try disk.createDirectory(path) }
+  func createDirectory(_ path: String) throws(HeartlogError) {
+    try call("create", path) { () throws(HeartlogError) in try disk.createDirectory(path) }
   }
 
-  func synchronizeDirectory(_ path: String) throws(FileError) {
-    try call("synchronize", path) { () throws(FileError) in try disk.synchronizeDirectory(path) }
+  func synchronizeDirectory(_ path: String) throws(HeartlogError) {
+    try call("synchronize", path) { () throws(HeartlogError) in try disk.synchronizeDirectory(path) }
   }
 
-  func entries(of directory: String) throws(FileError) -> [String] {
-    try call("list", directory) { () throws(FileError) in try disk.entries(of: directory) }
+  func entries(of directory: String) throws(HeartlogError) -> [String] {
+    try call("list", directory) { () throws(HeartlogError) in try disk.entries(of: directory) }
   }
 
-  func info(_ path: String) throws(FileError) -> FileInfo? {
-    try call("inspect", path) { () throws(FileError) in try disk.info(path) }
+  func info(_ path: String) throws(HeartlogError) -> FileInfo? {
+    try call("inspect", path) { () throws(HeartlogError) in try disk.info(path) }
   }
 
-  func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(FileError) -> Bool {
-    try call("restrict", path) { () throws(FileError) in
+  func restrict(_ path: String, of owner: UInt32, followingLink: Bool) throws(HeartlogError) -> Bool {
+    try call("restrict", path) { () throws(HeartlogError) in
       try disk.restrict(path, of: owner, followingLink: followingLink)
     }
   }
 
-  func openLock(_ path: String) throws(FileError) -> any LockFile {
-    try call("open", path) { () throws(FileError) in FailingLockFile(try disk.openLock(path), self, path) }
+  func openLock(_ path: String) throws(HeartlogError) -> any LockFile {
+    try call("open", path) { () throws(HeartlogError) in FailingLockFile(try disk.openLock(path), self, path)
+    }
   }
 
-  func isOnNetwork(_ path: String) throws(FileError) -> Bool {
-    try call("inspect", path) { () throws(FileError) in try disk.isOnNetwork(path) }
+  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool {
+    try call("inspect", path) { () throws(HeartlogError) in try disk.isOnNetwork(path) }
   }
 
   var machineID: [UInt8] { disk.machineID }
@@ -173,32 +176,32 @@ private final class FailingFile: OpenFile {
 
   deinit { files.didClose() }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
-    try files.call("read", path) { () throws(FileError) in try file.read(into: buffer, at: offset) }
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
+    try files.call("read", path) { () throws(HeartlogError) in try file.read(into: buffer, at: offset) }
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
     try files.write(bytes, at: offset, to: file, path)
   }
 
-  func synchronizeData() throws(FileError) {
-    try files.synchronize(.synchronizeData, path) { () throws(FileError) in try file.synchronizeData() }
+  func synchronizeData() throws(HeartlogError) {
+    try files.synchronize(.synchronizeData, path) { () throws(HeartlogError) in try file.synchronizeData() }
   }
 
-  func synchronize() throws(FileError) {
-    try files.synchronize(.synchronize, path) { () throws(FileError) in try file.synchronize() }
+  func synchronize() throws(HeartlogError) {
+    try files.synchronize(.synchronize, path) { () throws(HeartlogError) in try file.synchronize() }
   }
 
-  func truncate(to size: UInt64) throws(FileError) {
-    try files.call("truncate", path) { () throws(FileError) in try file.truncate(to: size) }
+  func truncate(to size: UInt64) throws(HeartlogError) {
+    try files.call("truncate", path) { () throws(HeartlogError) in try file.truncate(to: size) }
   }
 
-  func size() throws(FileError) -> UInt64 {
-    try files.call("inspect", path) { () throws(FileError) in try file.size() }
+  func size() throws(HeartlogError) -> UInt64 {
+    try files.call("inspect", path) { () throws(HeartlogError) in try file.size() }
   }
 
-  func inode() throws(FileError) -> UInt64 {
-    try files.call("inspect", path) { () throws(FileError) in try file.inode() }
+  func inode() throws(HeartlogError) -> UInt64 {
+    try files.call("inspect", path) { () throws(HeartlogError) in try file.inode() }
   }
 }
 
@@ -216,8 +219,8 @@ private final class FailingLockFile: LockFile {
 
   deinit { files.didClose() }
 
-  func tryLock() throws(FileError) -> Bool {
-    try files.call("lock", path) { () throws(FileError) in try lock.tryLock() }
+  func tryLock() throws(HeartlogError) -> Bool {
+    try files.call("lock", path) { () throws(HeartlogError) in try lock.tryLock() }
   }
 
   func unlock() { lock.unlock() }

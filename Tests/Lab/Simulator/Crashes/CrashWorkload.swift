@@ -1,8 +1,8 @@
 import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
-import HeartlogShipping
-import HeartlogStorage
+import HeartlogEngine
+import HeartlogSync
 import HeartlogTesting
 
 /// What a store is asked to do in a workload.
@@ -22,7 +22,7 @@ package enum CrashStep: String, CaseIterable, Sendable {
 /// A workload that was run on a store in memory, and what was acknowledged when.
 final class CrashWorkload {
   private let steps: [CrashStep]
-  private let files = MemoryFileSystem(root: "/")
+  private let files = MemoryFileSystem(root: "/", recording: true)
   private let source: FavoritesStore
   /// Ids that anybody ever tried to add.
   private var attempted: Set<String> = []

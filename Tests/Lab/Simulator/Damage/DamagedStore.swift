@@ -1,7 +1,8 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
-import HeartlogShipping
-import HeartlogStorage
+import HeartlogEngine
+import HeartlogSync
 import HeartlogTesting
 
 /// A store with everything that a store can contain, a peer that has all of it, and what both show.
@@ -27,8 +28,8 @@ final class DamagedStore {
   private static let zerosMax = 256
 
   init() throws {
-    files = MemoryFileSystem(recording: false)
-    peerFiles = MemoryFileSystem(recording: false)
+    files = MemoryFileSystem()
+    peerFiles = MemoryFileSystem()
     let clock = ManualClock()
     self.clock = clock
     let random = SeededRandom(seed: 5)

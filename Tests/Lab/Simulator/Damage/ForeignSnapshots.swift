@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
 
@@ -7,7 +8,7 @@ enum ForeignSnapshots {
   ///
   /// - Throws: `Violation`, if a snapshot is believed.
   static func check() throws {
-    let before = MemoryFileSystem(recording: false)
+    let before = MemoryFileSystem()
     let store = try DamagedStore.open(before, seed: 1)
     for index in 0..<3 { try store.library("papers").add("both \(index)") }
     try store.close()

@@ -1,6 +1,7 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 import HeartlogTesting
 
 /// Frames that stand elsewhere than they were written: a write went astray, or a file got blocks that belonged to another.
@@ -21,7 +22,7 @@ struct MisplacedFrames {
   /// How many commits the streams have; the own one is the first.
   private static let commitCounts = [4, 3, 5, 6]
 
-  private let files = MemoryFileSystem(recording: false)
+  private let files = MemoryFileSystem()
   private let clock = ManualClock()
   private let process = SimulatedProcess(id: 1, clock: SimulatedUptime())
   private let commits: [ReplicaID: [Commit]]

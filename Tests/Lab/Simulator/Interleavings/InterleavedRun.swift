@@ -1,6 +1,6 @@
 import Heartlog
 import HeartlogFiles
-import HeartlogShipping
+import HeartlogSync
 import HeartlogTesting
 
 /// What one of two processes does with the store.
@@ -183,7 +183,6 @@ final class InterleavedRun {
     peerOptions.deviceKey = .none
     let peer = try FavoritesStore.inMemory(options: peerOptions)
     var syncOptions = SyncOptions()
-    syncOptions.sendsFirst = true
     syncOptions.clock = peerOptions.clock
     _ = try StoreCarrier(peer).sync(one, options: syncOptions)
     if peer.digest != one.digest { throw Violation("the peer shows something else") }

@@ -1,7 +1,8 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
 import HeartlogFormat
-import HeartlogStorage
+import HeartlogEngine
 import HeartlogTesting
 
 /// What two processes begin with: a store with a sealed segment, full ones and a tail, a received stream and a snapshot, and what other
@@ -23,7 +24,7 @@ final class InterleavingStage {
   /// The commits of the device that erased it, and its signature.
   let erasures: StreamRun
   let signature: SignedCheckpoint
-  private let disk = MemoryFileSystem(root: "/", recording: false)
+  private let disk = MemoryFileSystem(root: "/")
 
   static func options(
     _ random: SeededRandom, _ clock: ManualClock, _ process: SimulatedProcess, sealsInBackground: Bool = false

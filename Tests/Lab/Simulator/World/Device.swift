@@ -1,8 +1,8 @@
 import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
-import HeartlogShipping
-import HeartlogStorage
+import HeartlogEngine
+import HeartlogSync
 import HeartlogTesting
 
 /// A process with a store that is open in it.
@@ -53,7 +53,7 @@ final class Device: @unchecked Sendable {
     segmentBytesMax = seed % 2 == 0 ? 6_000 : 10_000
     random = SeededRandom(seed: seed)
     wallTime = 1_700_000_000_000 + Milliseconds(index) * 10
-    disk = MemoryFileSystem(root: "/")
+    disk = MemoryFileSystem(root: "/", recording: true)
     try disk.createDirectory(Self.folderPath)
     disk.keepsTrace = keepsTrace
     disk.startJournal()

@@ -1,7 +1,8 @@
+import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
 import HeartlogFormat
-import HeartlogShipping
+import HeartlogSync
 import HeartlogTesting
 
 /// Devices of an encrypted vault that share one place: some join it while others rotate its keys, and one was stolen. All driven by one
@@ -38,6 +39,8 @@ final class KeyWorld: SimulatedWorld {
     case renew(VaultDevice)
     /// The thief goes on with what it has, and puts it where the others are.
     case steal
+    /// The thief, or the phone before it was stolen, admits a device of the person.
+    case befriend(VaultDevice)
     /// A member and the thief sync with each other.
     case meet(VaultDevice)
   }
@@ -69,6 +72,8 @@ final class KeyWorld: SimulatedWorld {
   /// All that were ever there, those without a part in the vault included.
   private var everybody: [VaultDevice] = []
   private var thief: VaultDevice?
+  /// Devices that the thief admitted.
+  private var accomplices: [VaultDevice] = []
   private var plan: [Int: [Command]] = [:]
   private var paper = ""
   private var codes: [Code] = []
@@ -86,7 +91,7 @@ final class KeyWorld: SimulatedWorld {
     story = tellsStory ? ["\(profile)"] : nil
     let network = Network(random)
     self.network = network
-    disk = MemoryFileSystem(recording: false)
+    disk = MemoryFileSystem()
     try disk.createDirectory(Device.folderPath)
     place =
       profile.isFolder
@@ -131,6 +136,7 @@ final class KeyWorld: SimulatedWorld {
     for _ in 0..<profile.rotations { add(.rotate(random.element(of: members) ?? members[0]), steps) }
     for _ in 0..<profile.renewals { add(.renew(members[random.number(0...1)]), steps) }
     guard thief != nil else { return }
+    if let guest = try? newDevice("guest") { add(.befriend(guest), Self.stepsOfCommands) }
     for _ in 0..<3 {
       add(.steal, 0...150)
       if random.chance(50) { add(.meet(random.element(of: members) ?? members[0]), Self.stepsOfCommands) }
@@ -187,6 +193,12 @@ final class KeyWorld: SimulatedWorld {
       epochsOfPersons += 1
     case .renew(let device): try renew(device)
     case .steal: try steal()
+    case .befriend(let guest):
+      guard let thief else { return }
+      admit(guest, by: thief)
+      guard try VaultKeys(of: guest.store).isEncrypted else { return }
+      tell("the thief admits \(guest.name)")
+      devices.append(guest)
     case .meet(let device): try meet(device)
     }
   }
@@ -244,6 +256,7 @@ final class KeyWorld: SimulatedWorld {
 
   private func isExcused(_ error: HeartlogError, _ device: VaultDevice) -> Bool {
     guard error.code == .noKey else { return false }
+    if error.message.contains("only a device that was removed") { return isThiefRemoved }
     if error.message.contains("here yet") { return network.isLate }
     if error.message.contains("no member since") { return epochsOfPersons > 1 }
     return device.isJoiner && !codes.isEmpty && error.message.contains("code is void")
@@ -258,6 +271,16 @@ final class KeyWorld: SimulatedWorld {
     var keys = try VaultKeys(of: thief.store)
     if random.chance(50) { try? keys.rotate(at: clock.milliseconds) }
     _ = try? ObjectCarrier(hidden).sync(thief.store, options: SyncOptions())
+    if !isThiefRemoved, random.chance(50) {
+      let (admitter, accomplice) = (
+        accomplices.last ?? thief, try newDevice("accomplice-\(accomplices.count)")
+      )
+      accomplices.append(accomplice)
+      _ = try ObjectCarrier(hidden).sync(admitter.store, options: SyncOptions())
+      admit(accomplice, by: admitter)
+      try accomplice.write()
+      _ = try ObjectCarrier(hidden).sync(accomplice.store, options: SyncOptions())
+    }
     var count = 0
     for (name, bytes) in hidden.objects.sorted(by: { $0.key < $1.key }) {
       if (try? place.put(name, bytes)) != nil { count += 1 }
@@ -266,13 +289,19 @@ final class KeyWorld: SimulatedWorld {
     tell("the thief puts \(count) objects")
   }
 
+  private func admit(_ device: VaultDevice, by member: VaultDevice) {
+    hold(member, device) { store, wire, role in
+      var options = SyncOptions()
+      options.joinsVault = role == .serving
+      _ = try PairingSession(store, over: wire, role: role, options: options).run()
+    }
+  }
+
   private func meet(_ member: VaultDevice) throws {
     guard let thief else { return }
     try complete(member)
     hold(member, thief) { store, wire, role in
-      var options = SyncOptions()
-      options.sendsFirst = true
-      _ = try SyncSession(store, over: wire, role: role, options: options).run()
+      _ = try SyncSession(store, over: wire, role: role).run()
     }
   }
 
@@ -386,7 +415,8 @@ final class KeyWorld: SimulatedWorld {
 
   /// All members follow one epoch, know each other and show the same.
   private func check() throws {
-    let members = (devices + (isThiefRemoved ? [] : thief.map { [$0] } ?? [])).map(\.store.replica).sorted()
+    let others = isThiefRemoved ? [] : accomplices + (thief.map { [$0] } ?? [])
+    let members = (devices + others).map(\.store.replica).sorted()
     let first = devices[0]
     let epochs = try VaultKeys(of: first.store).epochs
     // Where rotations at once or an admission gave somebody a key who was removed, a member makes one more.
@@ -423,12 +453,7 @@ final class KeyWorld: SimulatedWorld {
     guard let thief, isThiefRemoved else { return }
     let before = Set(try names())
     let friend = try newDevice("friend")
-    hold(thief, friend) { store, wire, role in
-      var options = SyncOptions()
-      options.sendsFirst = true
-      options.joinsVault = role == .serving
-      _ = try PairingSession(store, over: wire, role: role, options: options).run()
-    }
+    admit(friend, by: thief)
     let forged = thief.item(thief.written)
     try steal()
     try devices[0].write()
@@ -449,7 +474,7 @@ final class KeyWorld: SimulatedWorld {
         throw Violation("\(name) is not under the epoch that all follow")
       }
     }
-    for device in [thief, friend] {
+    for device in [thief, friend] + accomplices {
       do {
         try sync(device)
         throw Violation("\(device.name) syncs after the removal")

@@ -1,4 +1,5 @@
 import Glibc
+import HeartlogFormat
 import HeartlogFiles
 
 /// The file system as one process sees it: each call may be where the process is killed or interrupted.
@@ -13,54 +14,54 @@ final class ProcessFileSystem: FileSystem {
     self.isAlive = isAlive
   }
 
-  private func call(_ operation: String, _ path: String) throws(FileError) {
-    if process.reachesCall() { throw FileError(operation: operation, path: path, code: EIO) }
+  private func call(_ operation: String, _ path: String) throws(HeartlogError) {
+    if process.reachesCall() { throw HeartlogError(operation: operation, path: path, code: EIO) }
   }
 
-  func open(_ path: String, _ mode: OpenMode) throws(FileError) -> any OpenFile {
+  func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
     try call("open", path)
     return ProcessFile(try disk.open(path, mode), process, path: path)
   }
 
-  func rename(_ path: String, to newPath: String) throws(FileError) {
+  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
     try call("rename", path)
     try disk.rename(path, to: newPath)
     if let isLast = process.diesBehindRename, isLast(newPath) { process.die() }
   }
 
-  func remove(_ path: String) throws(FileError) {
+  func remove(_ path: String) throws(HeartlogError) {
     try call("remove", path)
     try disk.remove(path)
   }
 
-  func createDirectory(_ path: String) throws(FileError) {
+  func createDirectory(_ path: String) throws(HeartlogError) {
     try call("create", path)
     try disk.createDirectory(path)
   }
 
-  func synchronizeDirectory(_ path: String) throws(FileError) {
+  func synchronizeDirectory(_ path: String) throws(HeartlogError) {
     try call("synchronize", path)
     try disk.synchronizeDirectory(path)
   }
 
-  func entries(of directory: String) throws(FileError) -> [String] {
+  func entries(of directory: String) throws(HeartlogError) -> [String] {
     try call("list", directory)
     return try disk.entries(of: directory)
   }
 
-  func info(_ path: String) throws(FileError) -> FileInfo? {
+  func info(_ path: String) throws(HeartlogError) -> FileInfo? {
     try call("inspect", path)
     return try disk.info(path)
   }
 
-  func openLock(_ path: String) throws(FileError) -> any LockFile {
+  func openLock(_ path: String) throws(HeartlogError) -> any LockFile {
     try call("open", path)
     let lock = ProcessLockFile(try disk.openLock(path), process, path: path)
     process.note(lock)
     return lock
   }
 
-  func isOnNetwork(_ path: String) throws(FileError) -> Bool { try disk.isOnNetwork(path) }
+  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try disk.isOnNetwork(path) }
   var machineID: [UInt8] { disk.machineID }
   var processID: Int32 { process.id }
   func isRunning(_ process: Int32) -> Bool { isAlive(process) }
@@ -77,18 +78,18 @@ private final class ProcessFile: OpenFile {
     self.path = path
   }
 
-  private func call(_ operation: String) throws(FileError) {
-    if process.reachesCall() { throw FileError(operation: operation, path: path, code: EIO) }
+  private func call(_ operation: String) throws(HeartlogError) {
+    if process.reachesCall() { throw HeartlogError(operation: operation, path: path, code: EIO) }
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
     try call("read")
     return try file.read(into: buffer, at: offset)
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileError) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
     let wasDead = process.isDead
-    do throws(FileError) { try call("write") } catch {
+    do throws(HeartlogError) { try call("write") } catch {
       // A process that is killed in a write may have written a first part.
       if !wasDead {
         try? file.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
@@ -98,27 +99,27 @@ private final class ProcessFile: OpenFile {
     try file.write(bytes, at: offset)
   }
 
-  func synchronizeData() throws(FileError) {
+  func synchronizeData() throws(HeartlogError) {
     try call("synchronize")
     try file.synchronizeData()
   }
 
-  func synchronize() throws(FileError) {
+  func synchronize() throws(HeartlogError) {
     try call("synchronize")
     try file.synchronize()
   }
 
-  func truncate(to size: UInt64) throws(FileError) {
+  func truncate(to size: UInt64) throws(HeartlogError) {
     try call("truncate")
     try file.truncate(to: size)
   }
 
-  func size() throws(FileError) -> UInt64 {
+  func size() throws(HeartlogError) -> UInt64 {
     try call("inspect")
     return try file.size()
   }
 
-  func inode() throws(FileError) -> UInt64 { try file.inode() }
+  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }
 
 /// A lock of one process, which is free when the process dies.
@@ -139,8 +140,10 @@ final class ProcessLockFile: LockFile, @unchecked Sendable {
     isHeld = false
   }
 
-  func tryLock() throws(FileError) -> Bool {
-    guard !process.reachesCall(), let lock else { throw FileError(operation: "lock", path: path, code: EIO) }
+  func tryLock() throws(HeartlogError) -> Bool {
+    guard !process.reachesCall(), let lock else {
+      throw HeartlogError(operation: "lock", path: path, code: EIO)
+    }
     isHeld = try lock.tryLock()
     return isHeld
   }

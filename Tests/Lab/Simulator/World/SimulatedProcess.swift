@@ -1,5 +1,5 @@
 import HeartlogFiles
-import HeartlogStorage
+import HeartlogEngine
 
 /// One process of a device: what runs in it, when it is interrupted, and when it dies.
 ///

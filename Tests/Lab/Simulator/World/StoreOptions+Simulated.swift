@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogStorage
+import HeartlogEngine
 import HeartlogTesting
 
 extension StoreOptions {

@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogShipping
+import HeartlogSync
 
 /// One direction of a connection.
 ///

@@ -1,0 +1,423 @@
+import HeartlogFormat
+
+/// How a search compares texts, and which ones it looks at.
+public struct SearchOptions: Sendable {
+  /// Where in a text the search text must occur.
+  public enum Match: Sendable {
+    /// Anywhere.
+    case substring
+    /// At the beginning.
+    case prefix
+  }
+
+  /// Where in a text the search text must occur; anywhere by default.
+  public var match = Match.substring
+  /// Whether case and diacritics matter. By default they do not: "sao" finds "São", "strasse" finds "Straße", and "lodz" finds "Łódź".
+  public var isExact = false
+  /// The fields to search, whatever they hold, with numbers in decimal; `id` is the item's id. If nil, the id and all fields, but only texts
+  /// that people read: no dates, addresses, UUIDs and numbers.
+  public var fields: [String]?
+
+  /// Creates search options. By default, a search finds substrings in all texts of an item that people read, without regard to case and
+  /// diacritics.
+  ///
+  /// - Parameters:
+  ///   - match: where in a text the search text must occur.
+  ///   - isExact: whether case and diacritics matter.
+  ///   - fields: the fields to search, whatever they hold; if nil, the id and all fields, but only texts that people read.
+  public init(match: Match = .substring, isExact: Bool = false, fields: [String]? = nil) {
+    self.match = match
+    self.isExact = isExact
+    self.fields = fields
+  }
+}
+
+extension FavoritesLibrary {
+  /// Returns the favorites that contain a text, newest first by default. An empty text matches all of them.
+  ///
+  /// - Parameters:
+  ///   - text: the text to search for.
+  ///   - options: how texts are compared.
+  ///   - order: the order of the result.
+  /// - Complexity: O(favorites × their text).
+  public func search(
+    _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
+  ) -> [ItemState] {
+    let search = TextSearch(text, options: options)
+    guard !search.isEmpty else { return favorites(order: order) }
+    // In the fields as they are shown, unless none of those to search is local.
+    if options.fields.map({ !localFields.isDisjoint(with: $0) }) ?? !localFields.isEmpty {
+      return favorites(order: order).filter { search.isFound(in: $0) }
+    }
+    if let transaction = WriteTransaction.joined(by: store) {
+      return withLocalValues(
+        order.sorted(
+          transaction.items(in: name).filter { $0.isFavorite && search.isFound(in: $0) }))
+    }
+    let found = store.read { state in
+      state.favorites(
+        in: name, order: order, textsOf: options.fields,
+        idWhere: search.searchesIDs ? { search.isFound(inID: $0) } : nil, where: { search.isFound(in: $0) })
+    }
+    return withLocalValues(found)
+  }
+}
+
+extension Favorites {
+  /// Returns the favorites that contain a text, newest first by default. An empty text matches all of them.
+  ///
+  /// Leaves out items that cannot be decoded; `load` reports them.
+  ///
+  /// - Parameters:
+  ///   - text: the text to search for.
+  ///   - options: how texts are compared.
+  ///   - order: the order of the result.
+  /// - Complexity: O(favorites × their text).
+  public func search(
+    _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
+  ) -> [Item] {
+    readable(library.search(text, options: options, order: order))
+  }
+}
+
+/// A text to search for in many others.
+///
+/// Without regard to case and diacritics, texts are compared by the bytes of their folded form: see `FoldedScalar`. If the search text is
+/// ASCII, as most are, its bytes are searched eight at a time, and only what stands around other scalars is folded.
+///
+/// An exact search compares as `String` does: Character by Character, with canonical equivalence.
+package struct TextSearch: Sendable {
+  private let options: SearchOptions
+  private let text: String
+  /// The bytes to find: folded, or for an exact search decomposed.
+  private let bytes: [UInt8]
+  /// Finds `bytes` in ASCII; nil if they occur in no ASCII text.
+  private let pattern: ASCIIPattern?
+
+  package init(_ text: String, options: SearchOptions = SearchOptions()) {
+    self.options = options
+    self.text = text
+    if options.isExact {
+      bytes = Array(String(String.UnicodeScalarView(text.decomposed)).utf8)
+    } else {
+      bytes = text.unicodeScalars.flatMap { FoldedScalar.bytes(of: $0.value) }
+    }
+    pattern =
+      bytes.allSatisfy { $0 < 0x80 } && !bytes.isEmpty
+      ? ASCIIPattern(bytes, ignoresCase: !options.isExact) : nil
+  }
+
+  /// Whether the search text is empty, and so occurs in every text.
+  package var isEmpty: Bool { bytes.isEmpty }
+
+  // MARK: - Items
+
+  /// Returns whether the search text occurs in an item: in its id and its fields, as the options say.
+  package func isFound(in item: ItemState) -> Bool {
+    if searchesIDs, isFound(inID: item.id) { return true }
+    return item.fields.contains { field in
+      options.fields?.contains { $0.hasSameBytes(as: field.name) } ?? true
+        && field.value.withBorrowed { isFound(in: $0) }
+    }
+  }
+
+  /// Whether the ids of items are searched.
+  var searchesIDs: Bool { options.fields?.contains("id") ?? true }
+
+  /// Returns whether the search text occurs in an item's id.
+  func isFound(inID id: String) -> Bool {
+    var id = id
+    return id.withUTF8 { isFound(inID: UnsafeRawBufferPointer($0)) }
+  }
+
+  func isFound(inID id: UnsafeRawBufferPointer) -> Bool {
+    isFound(in: id) && (options.fields != nil || id.isReadByPeople && !id.isNumber)
+  }
+
+  /// Returns whether the search text occurs in a field's value: in a string, or in a string inside a list or an object.
+  func isFound(in value: BorrowedValue) -> Bool {
+    switch value {
+    case .string(let text): return isFound(in: text) && isSearched(text)
+    case .json(let text):
+      // JSON contains the bytes of a string unchanged, except for escaped characters. What a folded text begins with is no matter.
+      if !options.isExact, !bytes.isEscapedInJSON, !isFoundAnywhere(in: text) { return false }
+      return FieldValue(copying: value).jsonValue.holdsText { text in
+        var text = text
+        return text.withUTF8 {
+          let bytes = UnsafeRawBufferPointer($0)
+          return isFound(in: bytes) && isSearched(bytes)
+        }
+      }
+    case .null, .unknown: return false
+    case .bool, .int64, .double:
+      return options.fields != nil && isFound(in: FieldValue(copying: value).jsonValue.jsonText)
+    }
+  }
+
+  private func isSearched(_ text: UnsafeRawBufferPointer) -> Bool {
+    options.fields != nil || text.isReadByPeople
+  }
+
+  // MARK: - Texts
+
+  /// Returns whether the search text occurs in a text.
+  package func isFound(in text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { isFound(in: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Returns whether the search text occurs in a text of well-formed UTF-8.
+  private func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    if options.isExact { return isFoundExactly(in: text) }
+    guard options.match == .prefix else { return isFoundAnywhere(in: text) }
+    return stands(in: text, at: 0)
+  }
+
+  private func isFoundExactly(in text: UnsafeRawBufferPointer) -> Bool {
+    if isEmpty { return true }
+    // CR followed by LF is a single Character, which bytes do not show.
+    if text.isASCII, !bytes.contains(where: { $0 == 0x0D || $0 == 0x0A }) {
+      guard let pattern else { return false }
+      return options.match == .prefix ? pattern.isPrefix(of: text) : pattern.isFound(in: text)
+    }
+    let string = String(decoding: text, as: UTF8.self)
+    return options.match == .prefix ? string.hasPrefix(self.text) : string.firstRange(of: self.text) != nil
+  }
+
+  private func isFoundAnywhere(in text: UnsafeRawBufferPointer) -> Bool {
+    if isEmpty { return true }
+    if let pattern {
+      return pattern.isFound(in: text) || isFound(pattern, aroundOthersIn: text)
+    }
+    if text.isASCII { return false }
+    var offset = 0
+    while offset < text.count {
+      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      for index in 0..<folded.count
+      where folded[index] == bytes[0] && stands(in: text, at: offset, skipping: index) { return true }
+      offset += byteCount
+    }
+    return false
+  }
+
+  /// Returns whether the search text, which is ASCII, occurs at scalars that are not.
+  private func isFound(_ pattern: ASCIIPattern, aroundOthersIn text: UnsafeRawBufferPointer) -> Bool {
+    // Whatever begins before this offset was tried.
+    var tried = 0
+    var offset = text.firstNonASCII(from: 0)
+    while offset < text.count {
+      if FoldedScalar.isNeverASCII(text[offset]) {
+        repeat {
+          offset += 1
+        } while offset < text.count && text[offset] >= 0x80
+          && FoldedScalar.isNeverASCII(text[offset])
+        offset = text.firstNonASCII(from: offset)
+        continue
+      }
+      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      if folded.count == 1, !pattern.contains(folded[0]) {
+        offset += byteCount
+        tried = offset
+        offset = text.firstNonASCII(from: offset)
+        continue
+      }
+      // Since `tried` there are only ASCII, each its own folded byte, and scalars that no match crosses.
+      if folded.count == 0 {
+        for start in max(tried, offset - bytes.count + 1)..<offset where stands(in: text, at: start) {
+          return true
+        }
+      } else {
+        for index in bytes.indices
+        where bytes[index] == folded[0] && offset - index >= tried && stands(in: text, at: offset - index) {
+          return true
+        }
+        for index in 1..<max(1, folded.count)
+        where folded[index] == bytes[0] && stands(in: text, at: offset, skipping: index) { return true }
+      }
+      offset += byteCount
+      tried = offset
+      offset = text.firstNonASCII(from: offset)
+    }
+    return false
+  }
+
+  /// Returns whether the text from an offset on begins, when it is folded, with the search text.
+  ///
+  /// - Parameter skipping: the number of bytes to skip of the first folded scalar.
+  private func stands(in text: UnsafeRawBufferPointer, at start: Int, skipping: Int = 0) -> Bool {
+    var (offset, skipping, matched) = (start, skipping, 0)
+    while matched < bytes.count {
+      guard offset < text.count else { return false }
+      let byte = text[offset]
+      if byte < 0x80 {
+        guard byte.lowercased == bytes[matched] else { return false }
+        matched += 1
+        offset += 1
+        continue
+      }
+      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+      for index in skipping..<max(skipping, folded.count) where matched < bytes.count {
+        guard folded[index] == bytes[matched] else { return false }
+        matched += 1
+      }
+      skipping = 0
+      offset += byteCount
+    }
+    return true
+  }
+}
+
+extension [UInt8] {
+  /// Whether JSON escapes one of the characters.
+  fileprivate var isEscapedInJSON: Bool {
+    contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+  }
+}
+
+extension UInt8 {
+  @inline(__always)
+  fileprivate var lowercased: UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+  }
+}
+
+/// ASCII bytes to find.
+private struct ASCIIPattern: Sendable {
+  let bytes: [UInt8]
+  private let ignoresCase: Bool
+  /// The bytes that occur, a bit each.
+  private let occurring: (UInt64, UInt64)
+  private let first: Pattern
+  private let last: Pattern
+
+  /// A byte repeated eight times. If it is a letter whose case does not matter, `mask` lowercases the compared word.
+  private struct Pattern {
+    let mask: UInt64
+    let word: UInt64
+
+    init(_ byte: UInt8, ignoresCase: Bool) {
+      let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+      mask = ignoresCase && isLetter ? 0x2020_2020_2020_2020 : 0
+      word = UInt64(byte) * 0x0101_0101_0101_0101
+    }
+
+    /// Sets the high bit of each byte of a word that matches. The bits of bytes above a match may be set as well.
+    @inline(__always)
+    func matches(_ other: UInt64) -> UInt64 {
+      let difference = (other | mask) ^ word
+      return (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    }
+  }
+
+  /// - Parameters:
+  ///   - bytes: at least one byte; lowercase if their case does not matter.
+  init(_ bytes: [UInt8], ignoresCase: Bool) {
+    self.bytes = bytes
+    self.ignoresCase = ignoresCase
+    var occurring: (UInt64, UInt64) = (0, 0)
+    for byte in bytes {
+      if byte < 64 { occurring.0 |= 1 << byte } else { occurring.1 |= 1 << (byte & 63) }
+    }
+    self.occurring = occurring
+    first = Pattern(bytes[0], ignoresCase: ignoresCase)
+    last = Pattern(bytes[bytes.count - 1], ignoresCase: ignoresCase)
+  }
+
+  /// Returns whether a byte is one of those to find.
+  @inline(__always)
+  func contains(_ byte: UInt8) -> Bool {
+    byte < 0x80 && (byte < 64 ? occurring.0 : occurring.1) >> UInt64(byte & 63) & 1 == 1
+  }
+
+  func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {
+    text.count >= bytes.count && stands(in: text, at: 0)
+  }
+
+  func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    // The last offset at which a match can begin.
+    let end = text.count - bytes.count
+    guard end >= 0 else { return false }
+    guard end >= 7 else { return (0...end).contains { stands(in: text, at: $0) } }
+    var offset = 0
+    while true {
+      // Compares the first and the last byte at eight offsets at once.
+      var found =
+        first.matches(UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+        & last.matches(
+          UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset + bytes.count - 1, as: UInt64.self)))
+      while found != 0 {
+        if stands(in: text, at: offset + found.trailingZeroBitCount / 8) { return true }
+        found &= found - 1
+      }
+      if offset == end - 7 { return false }
+      // The last eight offsets may overlap the previous eight.
+      offset = min(offset + 8, end - 7)
+    }
+  }
+
+  @inline(__always)
+  private func stands(in text: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    for index in bytes.indices {
+      let byte = text[offset + index]
+      if (ignoresCase ? byte.lowercased : byte) != bytes[index] { return false }
+    }
+    return true
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate var isASCII: Bool { firstNonASCII(from: 0) == count }
+
+  /// The offset of the first byte beyond ASCII, or the end.
+  fileprivate func firstNonASCII(from start: Int) -> Int {
+    var offset = start
+    while offset + 8 <= count {
+      let high = loadUnaligned(fromByteOffset: offset, as: UInt64.self).littleEndian & 0x8080_8080_8080_8080
+      if high != 0 { return offset + high.trailingZeroBitCount / 8 }
+      offset += 8
+    }
+    while offset < count, self[offset] < 0x80 { offset += 1 }
+    return offset
+  }
+
+  /// Whether a text is one that people read, and not a date, an address or a UUID as item types store them.
+  fileprivate var isReadByPeople: Bool {
+    let text = String(decoding: self, as: UTF8.self)
+    return !text.isAddress && !text.isUUID && (try? RFC3339.parse(text)) == nil
+  }
+
+  fileprivate var isNumber: Bool {
+    allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-") }
+  }
+}
+
+extension String {
+  /// Whether it is a URL with a scheme and an authority, and nothing else.
+  fileprivate var isAddress: Bool {
+    guard let separator = firstRange(of: "://"), separator.lowerBound > startIndex else { return false }
+    return self[..<separator.lowerBound].allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0))
+    }
+      && !contains(where: \.isWhitespace)
+  }
+
+  fileprivate var isUUID: Bool {
+    guard utf8.count == 36 else { return false }
+    return utf8.enumerated().allSatisfy { index, byte in
+      [8, 13, 18, 23].contains(index)
+        ? byte == UInt8(ascii: "-") : Character(Unicode.Scalar(byte)).isHexDigit
+    }
+  }
+}
+
+extension JSONValue {
+  /// Returns whether a string in the value satisfies `isWanted`.
+  fileprivate func holdsText(_ isWanted: (String) -> Bool) -> Bool {
+    switch self {
+    case .string(let text): isWanted(text)
+    case .array(let elements): elements.contains { $0.holdsText(isWanted) }
+    case .object(let members): members.contains { $0.value.holdsText(isWanted) }
+    default: false
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import Dispatch
+import HeartlogFiles
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The clock that a log measures waiting with, and the threads that work for it. The system's, unless a test decides when time passes
+/// and what runs next.
+package protocol Scheduler: Sendable {
+  /// Nanoseconds since some fixed point; never goes back.
+  func uptimeNanoseconds() -> UInt64
+
+  /// Suspends the calling thread.
+  func sleep(microseconds: UInt32)
+
+  /// Runs `job` on a thread that may wait for disks and locks: the calling one if the system cannot create another.
+  func run(_ job: @escaping @Sendable () -> Void)
+
+  /// Like `run`, for long work that nothing waits for. It is dropped if the system cannot create a thread.
+  func runUnhurried(_ job: @escaping @Sendable () -> Void)
+
+  /// Like `run`, later.
+  ///
+  /// - Returns: false if the system cannot create a thread. The job is then dropped.
+  func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool
+}
+
+/// The clock and the threads of the operating system.
+package struct SystemScheduler: Scheduler {
+  package init() {}
+
+  package func uptimeNanoseconds() -> UInt64 { MonotonicClock.nanoseconds() }
+  package func sleep(microseconds: UInt32) { usleep(microseconds) }
+  package func run(_ job: @escaping @Sendable () -> Void) { WorkerPool.shared.run(job) }
+  package func runUnhurried(_ job: @escaping @Sendable () -> Void) {
+    _ = WorkerPool.unhurried.runElsewhere(job)
+  }
+
+  package func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
+    JobTimer.shared.run(afterMilliseconds: delay, job)
+  }
+}
+
+/// Starts jobs later. Its thread is created with the first one.
+///
+/// A timer of Dispatch would wait without end for the system to create a thread.
+private final class JobTimer: Sendable {
+  static let shared = JobTimer()
+
+  private typealias Waiting = (nanoseconds: UInt64, job: @Sendable () -> Void)
+
+  /// Some 35 years, of which the nanoseconds still fit.
+  private static let millisecondsMax: UInt64 = 1 << 40
+
+  private let pool = WorkerPool(threadsMax: 1)
+  /// In the order in which they are due.
+  private let waiting = Locked<[Waiting]>([])
+  private let isRunning = Locked(false)
+  private let isChanged = DispatchSemaphore(value: 0)
+
+  func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
+    let isStarted = isRunning.withLock { isRunning in
+      isRunning = isRunning || pool.runElsewhere(startJobs)
+      return isRunning
+    }
+    guard isStarted else { return false }
+    let due = MonotonicClock.nanoseconds() + min(UInt64(clamping: delay), Self.millisecondsMax) * 1_000_000
+    let isFirst = waiting.withLock { waiting in
+      let index = waiting.lastIndex { $0.nanoseconds <= due }.map { $0 + 1 } ?? 0
+      waiting.insert((due, job), at: index)
+      assert(
+        zip(waiting, waiting.dropFirst()).allSatisfy { $0.nanoseconds <= $1.nanoseconds },
+        "the jobs are in the order in which they are due")
+      return index == 0
+    }
+    if isFirst { isChanged.signal() }
+    return true
+  }
+
+  private func startJobs() {
+    while true {
+      let now = MonotonicClock.nanoseconds()
+      let (jobs, next) = waiting.withLock { waiting in
+        let due = waiting.prefix { $0.nanoseconds <= now }
+        waiting.removeFirst(due.count)
+        return (due.map(\.job), waiting.first?.nanoseconds)
+      }
+      for job in jobs { WorkerPool.shared.run(job) }
+      guard jobs.isEmpty else { continue }
+      let timeout = next.map { DispatchTime.now() + .nanoseconds(Int(clamping: $0 - now)) }
+      _ = isChanged.wait(timeout: timeout ?? .distantFuture)
+    }
+  }
+}
+
+/// The threads of this process that wait for disks and locks on behalf of other threads: for sealing, for leases that end, and for anything
+/// that a task awaits. A thread that tasks run on must never block on these.
+///
+/// The number of threads is small, regardless of the number of stores. Threads are created when there is work, and are kept.
+package final class WorkerPool: @unchecked Sendable {
+  package static let shared = WorkerPool(threadsMax: 16)
+  /// For long work that nothing waits for, such as sealing and snapshots. If other threads need the cores, it leaves most of them to those.
+  package static let unhurried = WorkerPool(threadsMax: 4, isUnhurried: true)
+
+  /// The pool that helps the calling thread with its work, or nil if the calling thread has low priority. It then works alone.
+  static var helping: WorkerPool? { ThreadPriority.isLow ? nil : shared }
+
+  // Everything below is accessed only in the monitor.
+  private let monitor = Monitor()
+  private let threadsMax: Int
+  private let isUnhurried: Bool
+  private var jobs: [@Sendable () -> Void] = []
+  private var threads = 0
+  private var idleThreads = 0
+
+  init(threadsMax: Int, isUnhurried: Bool = false) {
+    self.threadsMax = threadsMax
+    self.isUnhurried = isUnhurried
+  }
+
+  /// Runs `job` on one of the threads, or on the calling thread if the system cannot create any. Jobs start in the order in which they
+  /// were added.
+  package func run(_ job: @escaping @Sendable () -> Void) {
+    if !runElsewhere(job) { job() }
+  }
+
+  /// Runs `job` on one of the threads.
+  ///
+  /// - Returns: false if there are none and the system cannot create any. The job is then dropped.
+  func runElsewhere(_ job: @escaping @Sendable () -> Void) -> Bool {
+    monitor.withLock {
+      if jobs.count >= idleThreads, threads < threadsMax, start() { threads += 1 }
+      guard threads > 0 else { return false }
+      assert(idleThreads <= threads && threads <= threadsMax, "there are no more threads than allowed")
+      jobs.append(job)
+      monitor.notifyOne()
+      return true
+    }
+  }
+
+  private func start() -> Bool {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let pool = Unmanaged.passRetained(self)
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      let code = pthread_create(&thread, &attributes, { WorkerPool.work($0) }, pool.toOpaque())
+    #else
+      var thread = pthread_t()
+      let code = pthread_create(
+        &thread, &attributes, { argument in argument.flatMap { WorkerPool.work($0) } }, pool.toOpaque())
+    #endif
+    if code != 0 { pool.release() }
+    return code == 0
+  }
+
+  private static func work(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    let pool = Unmanaged<WorkerPool>.fromOpaque(argument).takeRetainedValue()
+    // Lowered to a third of the time on a core that a writer also wants, and not to almost nothing, because the work sometimes has
+    // exclusive access to the log.
+    if pool.isUnhurried { ThreadPriority.lower() }
+    while true { pool.next()() }
+  }
+
+  private func next() -> @Sendable () -> Void {
+    monitor.withLock {
+      idleThreads += 1
+      while jobs.isEmpty { monitor.wait() }
+      idleThreads -= 1
+      assert(idleThreads >= 0 && !jobs.isEmpty, "a thread is woken for a job")
+      return jobs.removeFirst()
+    }
+  }
+}

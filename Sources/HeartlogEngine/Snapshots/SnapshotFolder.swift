@@ -1,0 +1,395 @@
+import HeartlogFiles
+import HeartlogFormat
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The name of a snapshot: `0000000001000000-9f8e7d6c.snapshot`.
+package struct SnapshotFile: Hashable, Sendable {
+  /// The number of events before the snapshot's positions.
+  package let eventCount: UInt64
+  /// Distinguishes snapshots with the same number of events.
+  let suffix: UInt32
+
+  static let ending = ".snapshot"
+  /// Behind the name of one that was set aside, because the log has lost commits that it was made from.
+  static let lostEnding = ".lost"
+  private static let digits = 16
+
+  init(eventCount: UInt64, suffix: UInt32) {
+    self.eventCount = eventCount
+    self.suffix = suffix
+  }
+
+  /// Parses a file name; nil if it is not the name of a snapshot.
+  init?(name: String) {
+    guard name.hasSuffix(Self.ending) else { return nil }
+    let parts = name.utf8.dropLast(Self.ending.utf8.count)
+      .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard parts.count == 2, let eventCount = UInt64(Substring(parts[0])),
+      let suffix = UInt32(Substring(parts[1]), radix: 16)
+    else { return nil }
+    self.init(eventCount: eventCount, suffix: suffix)
+    // Each number has exactly one valid name.
+    guard self.name == name else { return nil }
+  }
+
+  package var name: String {
+    Self.padded(String(eventCount), Self.digits) + "-" + Self.padded(String(suffix, radix: 16), 8)
+      + Self.ending
+  }
+
+  private static func padded(_ digits: String, _ count: Int) -> String {
+    String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
+  }
+}
+
+/// The folder `snapshots` of a store: files whose contents are opaque to this layer, each for a position in the log.
+///
+/// Every file is disposable: a missing one costs time and nothing else. Files are only created complete and removed, so that a mapped
+/// file never changes. Several processes may use the folder at once.
+package struct SnapshotFolder: Sendable {
+  let fileSystem: any FileSystem
+  let store: String
+  let options: StorageOptions
+  /// The number of bytes written between synchronizations: while no caller waits for the snapshot, and while one does.
+  var pieceBytes = (unhurried: 1 << 15, hurried: 1 << 17)
+
+  /// Creates the folder of the store at `path` without accessing it.
+  package init(at path: String, on fileSystem: any FileSystem, options: StorageOptions = StorageOptions()) {
+    self.fileSystem = fileSystem
+    self.options = options
+    store = path
+  }
+
+  var path: String { "\(store)/snapshots" }
+
+  /// Returns the path of a snapshot.
+  package func path(of file: SnapshotFile) -> String { "\(path)/\(file.name)" }
+
+  /// Returns the snapshots, those with the most events first; none if there is no folder.
+  package func files() throws(HeartlogError) -> [SnapshotFile] {
+    // The names are sorted, and so are the numbers in them.
+    try names().reversed().compactMap(SnapshotFile.init(name:))
+  }
+
+  /// Maps a snapshot; nil if it no longer exists.
+  package func map(_ file: SnapshotFile) throws(HeartlogError) -> FileMapping? { try map(named: file.name) }
+
+  func map(named name: String) throws(HeartlogError) -> FileMapping? {
+    do throws(HeartlogError) { return try fileSystem.open("\(path)/\(name)", .read).map() } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+
+  /// Returns the note stored beside a snapshot: see `note`. Nil if there is none.
+  package func note(of file: SnapshotFile) throws(HeartlogError) -> [UInt8]? {
+    do throws(HeartlogError) {
+      let note = try fileSystem.open(notePath(of: file), .read)
+      return try note.bytes(Int(clamping: min(note.size(), Self.noteBytesMax)), at: 0)
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+
+  /// Stores a note beside a snapshot, replacing an earlier one. It is removed with the snapshot.
+  package func note(_ bytes: [UInt8], of file: SnapshotFile) throws(HeartlogError) {
+    guard try isWritable() else { return }
+    let directory = StoreDirectory(fileSystem: fileSystem, path: store)
+    try directory.replaceFile(notePath(of: file), with: bytes, in: path, suffix: options.random())
+  }
+
+  /// A note has a few hundred bytes per stream.
+  private static let noteBytesMax: UInt64 = 16 << 20
+  static let noteEnding = ".places"
+
+  private func notePath(of file: SnapshotFile) -> String { path(of: file) + Self.noteEnding }
+
+  /// Deletes a snapshot; existing mappings stay valid. Does nothing if it no longer exists, or if the store must not be written.
+  package func remove(_ file: SnapshotFile) throws(HeartlogError) {
+    guard try isWritable() else { return }
+    try removeFile(path(of: file))
+    try removeNotes()
+  }
+
+  /// Returns the generation of the store's list of erased events; nil while they are being erased. A snapshot of another one may contain
+  /// what was erased.
+  package func erasedGeneration() throws(HeartlogError) -> UInt64? {
+    let list = try ErasedList.read(StoreDirectory(fileSystem: fileSystem, path: store))
+    return list.isPending ? nil : list.generation
+  }
+
+  /// Removes all snapshots, also unfinished ones and those that were set aside, durably. A process that is writing one finds it gone.
+  func removeAll() throws(HeartlogError) {
+    let names = try names().filter { $0.contains(SnapshotFile.ending) }
+    guard !names.isEmpty else { return }
+    for name in names { try removeFile("\(path)/\(name)") }
+    try fileSystem.synchronizeDirectory(path)
+  }
+
+  /// Whether snapshots may be written: not on a network file system, and not if the store was opened read-only.
+  package func isWritable() throws(HeartlogError) -> Bool {
+    guard options.access == .readWrite else { return false }
+    return try !fileSystem.isOnNetwork(store)
+  }
+
+  func names() throws(HeartlogError) -> [String] {
+    do throws(HeartlogError) { return try fileSystem.entries(of: path) } catch {
+      if error.isNotFound || error.isNotDirectory { return [] }
+      throw error
+    }
+  }
+
+  /// Removes unfinished notes and the notes of snapshots that no longer exist.
+  func removeNotes() throws(HeartlogError) {
+    let names = Set(try names())
+    for name in names {
+      if name.hasSuffix(Self.noteEnding) {
+        let snapshot = String(name.dropLast(Self.noteEnding.utf8.count))
+        if !names.contains(snapshot) { try removeFile("\(path)/\(name)") }
+      } else if name.contains(Self.noteEnding + ".tmp-") {
+        try removeFile("\(path)/\(name)")
+      }
+    }
+  }
+
+  func removeFile(_ path: String) throws(HeartlogError) {
+    do throws(HeartlogError) { try fileSystem.remove(path) } catch {
+      if error.isNotFound { return }
+      throw error
+    }
+  }
+}
+
+extension SnapshotFolder {
+  /// Receives the bytes of a snapshot, piece by piece.
+  package typealias Output = (UnsafeRawBufferPointer) throws -> Void
+
+  /// Writes a snapshot, and removes those that are no longer worth their space: see `SnapshotRetention`.
+  ///
+  /// It appears complete and durable, or not at all. It is synchronized piece by piece, so that an fdatasync of the log never waits
+  /// for more than one piece. While no caller waits for it, the pieces are small, and after each one the writer pauses for twice the
+  /// time that the piece took, to leave the disk to others.
+  ///
+  /// - Parameters:
+  ///   - eventCount: The number of events before the snapshot's positions.
+  ///   - evidence: Names of snapshots that are kept in any case.
+  ///   - isHurried: Whether a caller is waiting for it now.
+  ///   - body: Passes all bytes in order.
+  /// - Returns: The snapshot's file; nil if snapshots may not be written, or if the unfinished file was removed.
+  /// - Throws: Errors of `body`; `diskFull`, `inputOutput`, `readOnly`. Nothing is left of the snapshot then.
+  package func write(
+    eventCount: UInt64, keeping evidence: Set<String> = [], isHurried: () -> Bool = { true },
+    _ body: (Output) throws -> Void
+  ) throws -> SnapshotFile? {
+    guard try isWritable() else { return nil }
+    try makeFolder()
+    try removeUnfinished()
+    let random = options.random()
+    let file = SnapshotFile(eventCount: eventCount, suffix: UInt32(truncatingIfNeeded: random))
+    let temporary = "\(path(of: file)).tmp-\(fileSystem.processID)-\(String(random >> 32, radix: 16))"
+    UnfinishedSnapshots.shared.begin(temporary)
+    defer { UnfinishedSnapshots.shared.end(temporary) }
+    do {
+      try writeFile(temporary, isHurried, body)
+      try fileSystem.rename(temporary, to: path(of: file))
+      try fileSystem.synchronizeDirectory(path)
+    } catch let error as HeartlogError where error.isNotFound {
+      // Everything in this folder may be removed at any time.
+      return nil
+    } catch {
+      try? fileSystem.remove(temporary)
+      throw error
+    }
+    try tidy(after: file, keeping: evidence)
+    return file
+  }
+
+  private func writeFile(
+    _ path: String, _ isHurried: () -> Bool, _ body: (Output) throws -> Void
+  ) throws {
+    let file = try fileSystem.open(path, .createNew)
+    try withoutActuallyEscaping(isHurried) { isHurried in
+      var writer = PieceWriter(file, pieceBytes, isHurried)
+      try body { try writer.append($0) }
+      try writer.flush()
+    }
+    try file.synchronize()
+  }
+
+  private func makeFolder() throws {
+    do throws(HeartlogError) { try fileSystem.createDirectory(path) } catch {
+      guard error.alreadyExists else { throw error }
+      return
+    }
+    try fileSystem.synchronizeDirectory(store)
+  }
+
+  /// Removes unfinished snapshots of processes that have ended.
+  private func removeUnfinished() throws {
+    for name in try names() where UnfinishedSnapshots.isAbandoned(name, in: path, on: fileSystem) {
+      try removeFile("\(path)/\(name)")
+    }
+  }
+
+  /// Removes the snapshots that are not worth keeping beside the newest one.
+  private func tidy(after file: SnapshotFile, keeping evidence: Set<String>) throws {
+    var sizes: [(file: SnapshotFile, bytes: UInt64)] = []
+    for file in try files() {
+      let info = try fileSystem.info(path(of: file))
+      // Anything but a regular file is not Heartlog's, whatever its name.
+      if let info, info.kind == .file { sizes.append((file, info.size)) }
+    }
+    for file in SnapshotRetention.superfluous(of: sizes, written: file) where !evidence.contains(file.name) {
+      try removeFile(path(of: file))
+    }
+    try removeNotes()
+  }
+}
+
+/// Writes a file in pieces that are synchronized one by one.
+private struct PieceWriter {
+  /// The maximum length of one pause, so that a temporarily slow disk does not stop the snapshot.
+  private static let restMax = Duration.milliseconds(20)
+
+  private let file: any OpenFile
+  private let pieceBytes: (unhurried: Int, hurried: Int)
+  private let isHurried: () -> Bool
+  private var piece: [UInt8] = []
+  private var offset: UInt64 = 0
+
+  init(_ file: any OpenFile, _ pieceBytes: (unhurried: Int, hurried: Int), _ isHurried: @escaping () -> Bool)
+  {
+    self.file = file
+    self.pieceBytes = pieceBytes
+    self.isHurried = isHurried
+    piece.reserveCapacity(pieceBytes.hurried)
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(HeartlogError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let limit = isHurried() ? pieceBytes.hurried : pieceBytes.unhurried
+      let count = min(max(0, limit - piece.count), rest.count)
+      piece.append(contentsOf: rest[..<count])
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      if piece.count >= limit { try makeDurable() }
+    }
+  }
+
+  private mutating func makeDurable() throws(HeartlogError) {
+    let clock = ContinuousClock()
+    let started = clock.now
+    try flush()
+    try file.synchronizeData()
+    if isHurried() { return }
+    let rest = min((clock.now - started) * 2, Self.restMax) / .microseconds(1)
+    usleep(UInt32(rest))
+  }
+
+  /// Writes the bytes that are left.
+  mutating func flush() throws(HeartlogError) {
+    assert(
+      piece.count <= max(pieceBytes.unhurried, pieceBytes.hurried), "a piece takes the disk for a short time")
+    try file.write(piece, at: offset)
+    offset += UInt64(piece.count)
+    piece.removeAll(keepingCapacity: true)
+  }
+}
+
+/// Decides which snapshots are worth keeping beside the newest one. Opening the store uses the newest; older ones serve only time
+/// travel.
+///
+/// Starting with the oldest, a snapshot is kept if it has at least twice as many events as the one kept before it, and if all those
+/// kept fit into the room. If it does not fit, earlier ones with fewer than a 64th of its events give way to it: they save little. If
+/// it has at most two thirds of the newest one's events, all earlier ones give way: the one in the middle saves the most, and its
+/// share of the log shrinks as the log grows.
+///
+/// A snapshot that is kept once stays for long, however small the steps between snapshots are.
+enum SnapshotRetention {
+  static let filesMax = 8
+  private static let factor: UInt64 = 2
+  private static let givingWay: UInt64 = 64
+  /// The room for older ones beside a newest one of at least this size; beside a larger one, half of its size if that is more.
+  static let roomBytes: UInt64 = 32 << 20
+
+  /// The maximum total size of older snapshots beside a newest one: its own size, or half of it for a large one.
+  static func room(besides newest: UInt64) -> UInt64 {
+    newest <= roomBytes ? newest : max(roomBytes, newest / 2)
+  }
+
+  /// Returns the snapshots to remove.
+  ///
+  /// - Parameters:
+  ///   - files: All snapshots with their sizes in bytes, those with the most events first.
+  ///   - written: The snapshot that was just written. Those with more events are from a log that has been replaced since, or are even
+  ///     newer: they stay.
+  static func superfluous(
+    of files: [(file: SnapshotFile, bytes: UInt64)], written: SnapshotFile
+  ) -> [SnapshotFile] {
+    guard let index = files.firstIndex(where: { $0.file == written }) else { return [] }
+    var room = room(besides: files[index].bytes)
+    var kept: [(file: SnapshotFile, bytes: UInt64)] = []
+    for candidate in files[(index + 1)...].reversed() {
+      let events = candidate.file.eventCount
+      guard events < written.eventCount, events / factor >= kept.last?.file.eventCount ?? 0 else { continue }
+      let isCentral = events <= written.eventCount / 3 * 2
+      let yielding = kept.prefix { isCentral || $0.file.eventCount < events / givingWay }
+      var leaving = 0
+      while leaving < yielding.count, room < candidate.bytes {
+        room += yielding[leaving].bytes
+        leaving += 1
+      }
+      guard room >= candidate.bytes else {
+        room -= yielding[..<leaving].reduce(0) { $0 + $1.bytes }
+        continue
+      }
+      kept.removeFirst(leaving)
+      room -= candidate.bytes
+      kept.append(candidate)
+    }
+    assert(
+      room + kept.reduce(0) { $0 + $1.bytes } == Self.room(besides: files[index].bytes),
+      "those that are kept fit into the room")
+    let keptFiles = Set(kept.suffix(filesMax - 1).map(\.file))
+    // One with the same number of events represents the same state, and its positions are less current.
+    let same = files[..<index].map(\.file).filter { $0.eventCount == written.eventCount }
+    return same + files[(index + 1)...].map(\.file).filter { !keptFiles.contains($0) }
+  }
+}
+
+/// The temporary paths of the snapshots that this process is writing. An unfinished file with this process's id that is not among
+/// them was left by an earlier process with the same id.
+final class UnfinishedSnapshots: Sendable {
+  static let shared = UnfinishedSnapshots()
+
+  private let paths = Locked<Set<String>>([])
+
+  func begin(_ path: String) { paths.withLock { _ = $0.insert(path) } }
+
+  func end(_ path: String) { paths.withLock { _ = $0.remove(path) } }
+
+  /// Whether a name is that of an unfinished snapshot whose process has ended. If that is wrong, as with a process in another
+  /// container, only that snapshot is lost.
+  static func isAbandoned(_ name: String, in folder: String, on fileSystem: any FileSystem) -> Bool {
+    guard let process = process(of: name) else { return false }
+    if process == fileSystem.processID {
+      return shared.paths.withLock { !$0.contains("\(folder)/\(name)") }
+    }
+    return !fileSystem.isRunning(process)
+  }
+
+  /// The process id in `….snapshot.tmp-4711-9f8e7d6c`; nil for any other name.
+  private static func process(of name: String) -> Int32? {
+    let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let last = parts.last, last.starts(with: "tmp-".utf8),
+      SnapshotFile(name: String(name.dropLast(last.count + 1))) != nil
+    else { return nil }
+    return Int32(Substring(last.dropFirst(4).prefix { $0 != UInt8(ascii: "-") }))
+  }
+}

@@ -1,0 +1,194 @@
+/// The numbers of an encrypted object. Source: docs/encryption.md, "Objects".
+package enum ObjectLayout {
+  static let magic: [UInt8] = [0x89] + Array("HLOBJ\r\n".utf8)
+  static let version: UInt8 = 1
+  static let saltByteCount = 16
+  /// The number of bytes before the chunks.
+  package static let headerByteCount = magic.count + 1 + EpochID.byteCount + saltByteCount
+  static let chunkByteCount = 65_536
+  static let sealedChunkByteCount = chunkByteCount + ChaCha20Poly1305.tagByteCount
+  static let lengthByteCount = 4
+  static let paddedByteCountMin = 512
+  /// The most bytes of content: those of a run file.
+  package static let contentBytesMax = 134_217_728
+  static let chunkCountMax = UInt64(chunkCount(contentBytesMax))
+
+  /// The size class of a content: its bytes, the bytes of its length, and zeros.
+  static func paddedByteCount(_ contentByteCount: Int) -> Int {
+    let least = contentByteCount + lengthByteCount
+    guard least <= chunkByteCount else {
+      return (least + chunkByteCount - 1) / chunkByteCount * chunkByteCount
+    }
+    var padded = paddedByteCountMin
+    while padded < least { padded *= 2 }
+    return padded
+  }
+
+  private static func chunkCount(_ contentByteCount: Int) -> Int {
+    (paddedByteCount(contentByteCount) + chunkByteCount - 1) / chunkByteCount
+  }
+
+  /// The number of bytes of an object.
+  package static func objectByteCount(_ contentByteCount: Int) -> Int {
+    headerByteCount + paddedByteCount(contentByteCount)
+      + chunkCount(contentByteCount) * ChaCha20Poly1305.tagByteCount
+  }
+}
+
+/// The beginning of an object, which says what key it needs.
+package struct ObjectHeader: Hashable, Sendable {
+  /// The epoch from whose key the object's is derived.
+  package let epoch: EpochID
+  let salt: [UInt8]
+
+  init(epoch: EpochID, salt: [UInt8]) {
+    precondition(salt.count == ObjectLayout.saltByteCount)
+    self.epoch = epoch
+    self.salt = salt
+  }
+
+  /// Whether bytes look like an encrypted object.
+  package static func begins(_ bytes: [UInt8]) -> Bool { bytes.starts(with: ObjectLayout.magic) }
+
+  /// Reads the first `ObjectLayout.headerByteCount` bytes of an object.
+  ///
+  /// - Throws: `EncryptionError`.
+  package init(_ object: some Collection<UInt8>) throws(EncryptionError) {
+    let bytes = Array(object.prefix(ObjectLayout.headerByteCount))
+    guard bytes.starts(with: ObjectLayout.magic) else {
+      throw .malformed("bytes that are no encrypted object")
+    }
+    guard bytes.count == ObjectLayout.headerByteCount else {
+      throw .malformed("an encrypted object that ends in its header")
+    }
+    let versionOffset = ObjectLayout.magic.count
+    guard bytes[versionOffset] == ObjectLayout.version else { throw .laterVersion(bytes[versionOffset]) }
+    let epochOffset = versionOffset + 1
+    guard let epoch = EpochID(bytes: bytes[epochOffset..<epochOffset + EpochID.byteCount]) else {
+      throw .malformed("an encrypted object that ends in its header")
+    }
+    self.init(epoch: epoch, salt: Array(bytes[(epochOffset + EpochID.byteCount)...]))
+  }
+
+  /// The bytes at the beginning of the object, which every chunk authenticates.
+  var bytes: [UInt8] { ObjectLayout.magic + [ObjectLayout.version] + epoch.bytes + salt }
+}
+
+/// What encrypts the chunks of one object.
+struct ObjectKey: Sendable {
+  private let bytes: [UInt8]
+  private let header: [UInt8]
+
+  init(_ key: EpochKey, header: ObjectHeader, vault: VaultID, name: ObjectName) {
+    precondition(header.epoch == key.epoch, "an object is encrypted with the key of its epoch")
+    bytes = KeyLabel.object.derive(from: key.bytes, salt: header.salt, vault.bytes + Array(name.text.utf8))
+    self.header = header.bytes
+  }
+
+  /// The salt of a content. It follows from the content, so that a second try makes the same object, and no two contents have the same
+  /// key.
+  static func salt(_ key: EpochKey, content: Digest, vault: VaultID, name: ObjectName) -> [UInt8] {
+    let name = name.replacingContent(by: [UInt8](repeating: 0, count: 8))
+    return KeyLabel.salt.derive(
+      ObjectLayout.saltByteCount, from: key.bytes, salt: content.bytes, vault.bytes + Array(name.text.utf8))
+  }
+
+  func seal(_ text: [UInt8], chunk: UInt64, isLast: Bool) -> [UInt8] {
+    text.withUnsafeBytes {
+      ChaCha20Poly1305.seal($0, key: bytes, nonce: Self.nonce(chunk, isLast), authenticating: header)
+    }
+  }
+
+  func open(_ sealed: [UInt8], chunk: UInt64, isLast: Bool) -> [UInt8]? {
+    sealed.withUnsafeBytes {
+      ChaCha20Poly1305.open($0, key: bytes, nonce: Self.nonce(chunk, isLast), authenticating: header)
+    }
+  }
+
+  private static func nonce(_ chunk: UInt64, _ isLast: Bool) -> [UInt8] {
+    withUnsafeBytes(of: chunk.littleEndian) { Array($0) } + [0, 0, 0, isLast ? 1 : 0]
+  }
+}
+
+/// The name of an object on a carrier. Its `content`, the 16 digits before the last point, is the beginning of the object's salt.
+package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
+  /// The name.
+  package let text: String
+
+  package var description: String { text }
+
+  static let bytesMax = 255
+  private static let contentDigits = 16
+
+  /// Accepts a name of docs/shipping.md with the folders before it.
+  ///
+  /// - Throws: `EncryptionError.malformed`.
+  package init(_ text: some StringProtocol) throws(EncryptionError) {
+    let bytes = Array(text.utf8)
+    guard bytes.count <= Self.bytesMax, bytes.allSatisfy({ (0x21...0x7E).contains($0) }),
+      let point = bytes.lastIndex(of: UInt8(ascii: ".")), point >= Self.contentDigits,
+      point + 1 < bytes.count,
+      bytes[point - Self.contentDigits..<point].allSatisfy(Self.isDigit)
+    else { throw .malformed("an object's name without 16 hexadecimal digits of content before its ending") }
+    self.text = String(text)
+  }
+
+  /// The first eight bytes of the salt.
+  package var content: [UInt8] { Hexadecimal.bytes(text[contentRange]) ?? [] }
+
+  /// The same name with another content.
+  func replacingContent(by content: [UInt8]) -> ObjectName {
+    precondition(content.count == Self.contentDigits / 2)
+    var other = text
+    other.replaceSubrange(contentRange, with: Hexadecimal.text(content))
+    return ObjectName(checked: other)
+  }
+
+  private init(checked text: String) { self.text = text }
+
+  private var contentRange: Range<String.Index> {
+    // The ending is all behind the last point, and all characters are of one byte.
+    let point = text.utf8.lastIndex(of: UInt8(ascii: ".")) ?? text.endIndex
+    return text.utf8.index(point, offsetBy: -Self.contentDigits)..<point
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+  }
+}
+
+/// Why an object, an epoch or a recovery code is refused.
+package enum EncryptionError: Error, Hashable, Sendable {
+  /// The bytes break a rule of the format.
+  case malformed(String)
+  /// A later version of Heartlog made it.
+  case laterVersion(UInt8)
+  /// A signature is not that of the key that it should be of.
+  case wrongSignature(String)
+  /// The key that was given is not the one that is needed.
+  case wrongKey(String)
+  /// A chunk does not decrypt: it was changed, moved, or belongs to an object of another name or vault.
+  case doesNotDecrypt(chunk: UInt64)
+  /// A recovery code that cannot be right.
+  case wrongCode(String)
+}
+
+extension EncryptionError: CustomStringConvertible {
+  /// A sentence without a full stop.
+  package var description: String {
+    switch self {
+    case .malformed(let reason), .wrongSignature(let reason), .wrongKey(let reason), .wrongCode(let reason):
+      reason
+    case .laterVersion(let version):
+      "version \(version), which a later Heartlog made; this one knows version 1"
+    case .doesNotDecrypt(let chunk):
+      "chunk \(chunk) does not decrypt: it was changed, or it is of another object"
+    }
+  }
+
+  /// Runs what reads bytes by the rules of the format.
+  static func reading<R>(_ body: () throws(MalformedError) -> R) throws(EncryptionError) -> R {
+    do throws(MalformedError) { return try body() } catch { throw .malformed(error.reason) }
+  }
+}

@@ -1,0 +1,474 @@
+import HeartlogFiles
+import HeartlogFormat
+import Synchronization
+
+/// Keeps the vaults of a hub in a database: their keys, their sessions, and their objects by name and by the number of their change. "The hub"
+/// in docs/hub.md says what each call promises.
+///
+/// Calls may come from any thread, and take as long as the database does. What throws `inputOutput` may have been done. What a member asks for
+/// is done only while its key is admitted: the same transaction looks. Otherwise it throws `notAdmitted`, also if there is no such vault.
+///
+/// Whoever changes a vault locks it until that is committed. So the numbers of its changes become visible in order, and a list after a number
+/// misses nothing.
+final class HubEngine: Sendable {
+  /// How large a vault may get.
+  struct Limits: Sendable {
+    var vaultBytesMax = 1 << 30
+    var objectsMax = HubLimits.objectsMax
+  }
+
+  private let database: any HubDatabase
+  private let writer: ObjectWriter
+  let challengeKey: ChallengeKey
+  /// Sessions that were asked for before, some 200 bytes each. Whether the key of one is still admitted, each call looks.
+  private let seen = Mutex<[Digest: HubSession]>([:])
+  private static let seenMax = 1 << 18
+
+  init(_ database: some HubDatabase, limits: Limits = Limits()) throws(HeartlogError) {
+    self.database = database
+    writer = ObjectWriter(database, limits)
+    do throws(HeartlogError) { challengeKey = ChallengeKey(secret: try HubSchema.migrate(database)) } catch {
+      database.close()
+      throw error
+    }
+  }
+
+  /// Does what waits, and lets go of the database.
+  func close() {
+    writer.close()
+    database.close()
+  }
+
+  /// Throws unless the database can serve.
+  func check() throws(HeartlogError) { try database.check() }
+
+  /// From now on calls `body` for each vault in which objects were put, through this hub or another one, from any thread.
+  func observe(_ body: @escaping @Sendable (VaultID) -> Void) { database.observe(body) }
+
+  // MARK: Vaults and keys
+
+  func vaultCount() throws(HeartlogError) -> Int {
+    try database.read { (connection) throws(HeartlogError) in
+      try connection.run("select count(*) from vaults")[0][0].integer()
+    }
+  }
+
+  /// Whether a vault exists and has a key.
+  func isAdmitted(_ key: PublicKey, to vault: VaultID) throws(HeartlogError) -> Bool {
+    try database.read { (connection) throws(HeartlogError) in
+      try Self.isAdmitted(VaultMember(vault: vault, key: key), connection)
+    }
+  }
+
+  private static func isAdmitted(
+    _ member: VaultMember, _ connection: any SQLConnection
+  ) throws(HeartlogError) -> Bool {
+    try !connection.run(
+      "select 1 from members where vault = $1 and owner = $2", .bytes(member.vault.bytes),
+      .bytes(member.owner.bytes)
+    ).isEmpty
+  }
+
+  /// The keys of a vault; `nil` if there is no such vault.
+  func keys(of vault: VaultID) throws(HeartlogError) -> AdmittedKeys? {
+    try database.read { (connection) throws(HeartlogError) in try Self.keys(of: vault, connection) }
+  }
+
+  private static func keys(
+    of vault: VaultID, _ connection: any SQLConnection
+  ) throws(HeartlogError) -> AdmittedKeys? {
+    let rows = try connection.run(
+      "select m.key, v.root, v.removed from vaults v join members m on m.vault = v.id where v.id = $1",
+      .bytes(vault.bytes))
+    guard let first = rows.first else { return nil }
+    let removed = try first[2].bytes()
+    return AdmittedKeys(
+      try rows.map { (row) throws(HeartlogError) in try row[0].bytes() }.compactMap { PublicKey(bytes: $0) },
+      root: VaultRoot(bytes: try first[1].bytes()),
+      removed: stride(from: 0, to: removed.count, by: 16).compactMap {
+        ReplicaID(bytes: removed[$0..<min(removed.count, $0 + 16)])
+      })
+  }
+
+  /// Creates a vault with its first keys.
+  ///
+  /// - Parameter invitation: The word that it was created with, which no other vault may use.
+  func createVault(
+    _ vault: VaultID, keys: AdmittedKeys, invitation: String?
+  ) throws(HeartlogError) -> VaultCreation {
+    try database.write { (connection) throws(HeartlogError) in
+      if try Self.keys(of: vault, connection) != nil { return .exists }
+      if let invitation {
+        let word = SQLValue.bytes(SHA256Hasher.digest(of: Array(invitation.utf8)).bytes)
+        try connection.run(
+          "insert into invitations (digest, vault) values ($1, $2) on conflict do nothing", word,
+          .bytes(vault.bytes))
+        let user = try connection.run("select vault from invitations where digest = $1", word)
+        guard user == [[.bytes(vault.bytes)]] else { return .invitationUsed }
+      }
+      let made = try connection.run(
+        """
+        insert into vaults (id, generation, change, objects, bytes, root, removed, shared)
+        values ($1, $2, 0, 0, 0, $3, $3, 0) on conflict do nothing returning id
+        """, .bytes(vault.bytes), .integer(.random(in: .min ... .max)), .bytes([]))
+      guard !made.isEmpty else { return .exists }
+      try Self.store(keys, of: vault, connection)
+      return .created
+    }
+  }
+
+  /// Removes a vault with its keys, its objects and its sessions. Returns false if there is none.
+  func removeVault(_ vault: VaultID) throws(HeartlogError) -> Bool {
+    let isRemoved = try database.write { (connection) throws(HeartlogError) in
+      let id = SQLValue.bytes(vault.bytes)
+      guard try !connection.run("delete from vaults where id = $1 returning id", id).isEmpty else {
+        return false
+      }
+      for table in ["members", "objects", "sessions"] {
+        try connection.run("delete from \(table) where vault = $1", id)
+      }
+      return true
+    }
+    seen.withLock { $0 = $0.filter { $0.value.member.vault != vault } }
+    return isRemoved
+  }
+
+  /// Changes the keys in one transaction, with what goes with them.
+  ///
+  /// - Parameter change: The change of the keys that there are; `nil` for none.
+  func changeKeys(
+    as member: VaultMember, _ change: (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
+  ) throws(HeartlogError) -> Result<AdmittedKeys, KeyRefusal> {
+    let vault = member.vault
+    let changed = try database.write {
+      (connection) throws(HeartlogError) -> Result<KeyChange, KeyRefusal> in
+      try connection.lock([vault])
+      guard let before = try Self.keys(of: vault, connection), before.keys.contains(member.key) else {
+        throw VaultMember.notAdmitted
+      }
+      let decision = change(before).map { $0 ?? KeyChange(from: before) }
+      guard case .success(let change) = decision, change.after != before || !change.ended.isEmpty else {
+        return decision
+      }
+      for owner in change.gone.keys { try Self.removeObjects(of: owner, change, vault, connection) }
+      if let old = before.root?.key.replica, let new = change.after.root?.key.replica, old != new {
+        // What one root put is the next one's.
+        try connection.run(
+          "update objects set owner = $1 where vault = $2 and owner = $3", .bytes(new.bytes),
+          .bytes(vault.bytes),
+          .bytes(old.bytes))
+      }
+      try Self.store(change.after, of: vault, connection)
+      for key in change.ended {
+        try connection.run(
+          "delete from sessions where vault = $1 and key = $2", .bytes(vault.bytes), .bytes(key.bytes))
+      }
+      return decision
+    }
+    if case .success(let change) = changed, !change.ended.isEmpty {
+      seen.withLock { seen in
+        seen = seen.filter { $1.member.vault != vault || !change.ended.contains($1.member.key) }
+      }
+    }
+    return changed.map(\.after)
+  }
+
+  /// Writes the keys of a vault, and counts what each of them has put.
+  private static func store(
+    _ admitted: AdmittedKeys, of vault: VaultID, _ connection: any SQLConnection
+  ) throws(HeartlogError) {
+    let id = SQLValue.bytes(vault.bytes)
+    var held: [SQLValue: (objects: Int, bytes: Int)] = [:]
+    let counts = try connection.run(
+      "select owner, count(*), sum(length(bytes)) from objects where vault = $1 group by owner", id)
+    for row in counts { held[row[0]] = (try row[1].integer(), try row[2].integer()) }
+    try connection.run("delete from members where vault = $1", id)
+    try connection.run(
+      "insert into members (vault, owner, key, objects, bytes) values ROWS on conflict do nothing",
+      rows: admitted.keys.map { key in
+        let owner = SQLValue.bytes(key.replica.bytes)
+        return [
+          id, owner, .bytes(key.bytes), .integer(held[owner]?.objects ?? 0),
+          .integer(held[owner]?.bytes ?? 0),
+        ]
+      })
+    try connection.run(
+      "update vaults set root = $1, removed = $2, shared = $3, objects = $4, bytes = $5 where id = $6",
+      .bytes(admitted.root?.bytes ?? []), .bytes(Array(admitted.removed.map(\.bytes).joined())),
+      .integer(admitted.isShared ? 1 : 0), .integer(held.values.reduce(0) { $0 + $1.objects }),
+      .integer(held.values.reduce(0) { $0 + $1.bytes }), id)
+  }
+
+  /// Removes the objects that go with a change of keys.
+  private static func removeObjects(
+    of owner: ReplicaID, _ change: KeyChange, _ vault: VaultID, _ connection: any SQLConnection
+  ) throws(HeartlogError) {
+    var after = SQLValue.integer(0)
+    while true {
+      let page = try connection.run(
+        "select change, name from objects where vault = $1 and change > $2 and owner = $3 order by change limit 256",
+        .bytes(vault.bytes), after, .bytes(owner.bytes))
+      guard let last = page.last else { return }
+      after = last[0]
+      var removed: [[SQLValue]] = []
+      for row in page where change.removes(try row[1].text(), of: owner) {
+        removed.append([.bytes(vault.bytes), row[0]])
+      }
+      try connection.run(deletion, rows: removed)
+    }
+  }
+
+  // MARK: Objects
+
+  /// SQLite looks up what a `select` gives it, and scans the table for bare `values`.
+  static let deletion = """
+    with i (vault, change) as (values ROWS)
+    delete from objects where (vault, change) in (select vault, change from i)
+    """
+  /// The most bytes of an object that is read with the statement that finds it.
+  private static let smallBytesMax = 65_536
+
+  /// Objects that were put after a cursor, by the numbers of their changes. Throws `invalid` if the cursor is malformed.
+  func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList {
+    let after = try ChangeCursor.sent(cursor)
+    return try database.read { (connection) throws(HeartlogError) in
+      let found = try connection.run(
+        "select v.generation, v.change from vaults v join members m on m.vault = v.id where v.id = $1 and m.owner = $2",
+        .bytes(member.vault.bytes), .bytes(member.owner.bytes))
+      guard let found = found.first else { throw VaultMember.notAdmitted }
+      let generation = Self.generation(try found[0].integer(), of: try connection.history())
+      // What has this number or a lower one is visible to the statement that follows.
+      let change = UInt64(try found[1].integer())
+      let isKnown = after?.isKnown(generation: generation, last: change) ?? true
+      let rows = try connection.run(
+        "select name, length(bytes), change from objects where vault = $1 and change > $2 order by change limit $3",
+        .bytes(member.vault.bytes), .integer(isKnown ? Int(after?.number ?? 0) : 0), .integer(limit))
+      let last = try rows.last.map { (row) throws(HeartlogError) in UInt64(try row[2].integer()) } ?? change
+      let hasMore = rows.count == limit && last < change
+      let head = max(last, change)
+      return HubList(
+        entries: try rows.map { (row) throws(HeartlogError) in
+          HubList.Entry(name: try row[0].text(), byteCount: try row[1].integer())
+        },
+        cursor: ChangeCursor(generation: generation, number: hasMore ? last : head).description,
+        head: ChangeCursor(generation: generation, number: head).description, startsOver: !isKnown,
+        hasMore: hasMore)
+    }
+  }
+
+  /// The generation of a vault in one history of the database.
+  private static func generation(_ number: Int, of history: String) -> UInt64 {
+    SHA256Hasher.digest(of: Array("\(number)/\(history)".utf8)).bytes.prefix(8).reduce(0) {
+      $0 << 8 | UInt64($1)
+    }
+  }
+
+  /// An object's bytes.
+  ///
+  /// - Parameter admits: Whether so many bytes may be read now. Called before they are, unless they are few.
+  func get(
+    _ name: String, as member: VaultMember, admits: (_ byteCount: Int) -> Bool
+  ) throws(HeartlogError) -> GetOutcome {
+    let (digest, vault) = (SQLValue.bytes(Self.digest(name)), SQLValue.bytes(member.vault.bytes))
+    return try database.read { (connection) throws(HeartlogError) in
+      let found = try connection.run(
+        """
+        select length(o.bytes), case when length(o.bytes) <= \(Self.smallBytesMax) then o.bytes end
+        from members m left join objects o on o.vault = m.vault and o.digest = $1
+        where m.vault = $2 and m.owner = $3
+        """, digest, vault, .bytes(member.owner.bytes))
+      guard let found = found.first else { throw VaultMember.notAdmitted }
+      if found[0] == .null { return .missing }
+      guard admits(try found[0].integer()) else { return .refused }
+      if found[1] != .null { return .bytes(try found[1].bytes()) }
+      let rows = try connection.run(
+        "select bytes from objects where digest = $1 and vault = $2", digest, vault)
+      return rows.isEmpty ? .missing : .bytes(try rows[0][0].bytes())
+    }
+  }
+
+  /// What an object is found by: 16 bytes for a name of any length.
+  static func digest(_ name: String) -> [UInt8] {
+    Array(SHA256Hasher.digest(of: Array(name.utf8)).bytes.prefix(16))
+  }
+
+  /// Stores an object durably if there is none of that name, together with those of other callers.
+  ///
+  /// - Parameter done: Called once, from any thread, when it is durable or was not stored.
+  func put(
+    _ name: String, _ bytes: [UInt8], as member: VaultMember,
+    done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void
+  ) {
+    writer.add(ObjectWriter.Job(member: member, name: name, bytes: bytes, done: done))
+  }
+
+  /// Stores an object, and waits for the outcome.
+  func put(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HeartlogError) -> PutOutcome {
+    let outcomes = try writer.run([ObjectWriter.Job(member: member, name: name, bytes: bytes)])
+    guard let outcome = outcomes[0] else { throw VaultMember.notAdmitted }
+    return outcome
+  }
+
+  /// Deletes an object durably. Does nothing if there is none.
+  func delete(
+    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
+  ) {
+    writer.add(ObjectWriter.Job(member: member, name: name, bytes: nil) { done($0.map { _ in }) })
+  }
+
+  // MARK: Sessions
+
+  /// Opens a session that lasts as long as the limits say. A key has a limited number of them: the oldest ends.
+  ///
+  /// - Parameter token: SHA-256 of the session that the client has.
+  /// - Returns: False if the challenge opened a session before.
+  func openSession(
+    _ token: Digest, for member: VaultMember, with challenge: HubChallenge
+  ) throws(HeartlogError) -> Bool {
+    try database.write { (connection) throws(HeartlogError) in
+      let (vault, key) = (SQLValue.bytes(member.vault.bytes), SQLValue.bytes(member.key.bytes))
+      let now = WallClock.nanoseconds
+      func end(after seconds: Int) -> SQLValue { .integer(now + seconds * 1_000_000_000) }
+      for table in ["challenges", "sessions"] {
+        try connection.run("delete from \(table) where expires <= $1", .integer(now))
+      }
+      // The removal of the key waits.
+      try connection.lock([member.vault])
+      guard try Self.isAdmitted(member, connection) else { throw VaultMember.notAdmitted }
+      // The clock of another hub may be behind by as much as a challenge lasts.
+      let isNew = try !connection.run(
+        "insert into challenges (challenge, expires) values ($1, $2) on conflict do nothing returning expires",
+        .bytes(challenge.bytes), end(after: 2 * HubLimits.challengeSeconds)
+      ).isEmpty
+      guard isNew else { return false }
+      try connection.run(
+        "insert into sessions (digest, vault, key, expires) values ($1, $2, $3, $4)", .bytes(token.bytes),
+        vault,
+        key, end(after: HubLimits.sessionSeconds))
+      try connection.run(
+        """
+        delete from sessions where digest in (
+          select digest from sessions where vault = $1 and key = $2 order by expires desc limit 1 offset $3)
+        """, vault, key, .integer(HubLimits.sessionsMax))
+      return true
+    }
+  }
+
+  /// The session of a token, unless it is over.
+  func session(_ token: Digest) throws(HeartlogError) -> HubSession? {
+    let now = MonotonicClock.nanoseconds()
+    if let session = seen.withLock({ $0[token] }), session.end > now { return session }
+    return try database.read { (connection) throws(HeartlogError) in
+      let rows = try connection.run(
+        "select vault, key, expires from sessions where digest = $1", .bytes(token.bytes))
+      guard let row = rows.first, let vault = VaultID(bytes: try row[0].bytes()),
+        let key = PublicKey(bytes: try row[1].bytes())
+      else { return nil }
+      let left = try row[2].integer() - WallClock.nanoseconds
+      guard left > 0 else { return nil }
+      let session = HubSession(member: VaultMember(vault: vault, key: key), end: now + UInt64(left))
+      seen.withLock { seen in
+        if seen.count >= Self.seenMax { seen = seen.filter { $0.value.end > now } }
+        if seen.count >= Self.seenMax { seen = [:] }
+        seen[token] = session
+      }
+      return session
+    }
+  }
+}
+
+/// Who asks for something of a vault, by a key.
+struct VaultMember: Hashable, Sendable {
+  let vault: VaultID
+  let key: PublicKey
+  /// What the objects that it puts are accounted to.
+  let owner: ReplicaID
+
+  init(vault: VaultID, key: PublicKey) {
+    self.vault = vault
+    self.key = key
+    owner = key.replica
+  }
+
+  /// The error for a key that the vault does not have, or not any more.
+  static let notAdmitted = HeartlogError(.notAdmitted, "this key is not admitted to this vault")
+}
+
+enum VaultCreation: Hashable, Sendable {
+  case created
+  /// It exists. Whether the key is one of its is not said.
+  case exists
+  case invitationUsed
+}
+
+enum GetOutcome: Hashable, Sendable {
+  case bytes([UInt8])
+  case missing
+  /// So many bytes were not admitted.
+  case refused
+}
+
+enum PutOutcome: Hashable, Sendable {
+  case stored
+  /// It was there with the same bytes.
+  case same
+  /// Other bytes are stored under this name.
+  case different
+  /// The quota of bytes or objects is full.
+  case full
+}
+
+/// An answer to `list`.
+struct HubList: Hashable, Sendable {
+  struct Entry: Hashable, Sendable {
+    let name: String
+    let byteCount: Int
+  }
+
+  var entries: [Entry]
+  let cursor: String
+  /// The cursor of the vault's last change.
+  let head: String
+  let startsOver: Bool
+  let hasMore: Bool
+}
+
+/// A place in the changes of a vault: "Objects" in docs/hub.md.
+struct ChangeCursor: Hashable, CustomStringConvertible {
+  let generation: UInt64
+  let number: UInt64
+
+  init(generation: UInt64, number: UInt64) {
+    self.generation = generation
+    self.number = number
+  }
+
+  /// Reads exactly what `description` says.
+  init?(_ text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].utf8.count == 16, let generation = UInt64(parts[0], radix: 16),
+      let number = UInt64(parts[1])
+    else { return nil }
+    self.init(generation: generation, number: number)
+    guard description == text else { return nil }
+  }
+
+  /// Reads a cursor that a client sent.
+  ///
+  /// - Throws: `invalid` if it is none.
+  static func sent(_ text: String?) throws(HeartlogError) -> ChangeCursor? {
+    guard let text else { return nil }
+    guard let cursor = ChangeCursor(text) else { throw HeartlogError(.invalid, "this is no cursor") }
+    return cursor
+  }
+
+  /// Whether a list can go on from here: there was such a change, up to the last one, in this generation.
+  func isKnown(generation: UInt64, last: UInt64) -> Bool {
+    self.generation == generation && number <= last
+  }
+
+  var description: String {
+    let digits = String(generation, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits + "-\(number)"
+  }
+}

@@ -1,0 +1,493 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogFormat
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A device's requests to one vault of a hub, within sessions that it opens with its key: "Sessions" in docs/hub.md.
+///
+/// All requests may be repeated, so a request that fails in a way that may pass is tried again a few times.
+final class HubConnection: Sendable {
+  let address: HubAddress
+  let vault: VaultID
+  let key: any DeviceKey
+  private let invitation: String?
+  /// The key of the recovery code with which this device will join.
+  private let recoveryKey: @Sendable () throws(HeartlogError) -> (any DeviceKey)?
+  /// Whether this device knows that it was removed, so that it must not begin the vault at a hub as its only device.
+  private let isOut: @Sendable () throws(HeartlogError) -> Bool
+  /// What leads from the id of an encrypted vault to this device: "Keys at a hub" in docs/hub.md.
+  private let keyObjects: @Sendable () throws(HeartlogError) -> [[UInt8]]
+  private let transport: any HTTPTransport
+  private let time: HubTime
+  private struct State {
+    /// What the hub gave this client for a while.
+    var session: String?
+    /// Whether the vault is created if the hub does not have it.
+    var creates = false
+    /// When the sync that runs must be over; `nil` if none runs.
+    var syncEnd: UInt64?
+  }
+
+  private let state = Mutex(State())
+
+  init(
+    _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
+    over transport: any HTTPTransport, time: HubTime,
+    recoveryKey: @escaping @Sendable () throws(HeartlogError) -> (any DeviceKey)? = { () in nil },
+    isOut: @escaping @Sendable () throws(HeartlogError) -> Bool = { () in false },
+    keyObjects: @escaping @Sendable () throws(HeartlogError) -> [[UInt8]] = { () in [] }
+  ) {
+    self.address = address
+    self.vault = vault
+    self.key = key
+    self.invitation = invitation
+    self.recoveryKey = recoveryKey
+    self.isOut = isOut
+    self.keyObjects = keyObjects
+    self.transport = transport
+    self.time = time
+  }
+
+  /// The path of what belongs to the vault.
+  func path(_ rest: String) -> String { "/v1/vaults/\(vault)/\(rest)" }
+
+  /// Opens a session, unless there is one.
+  ///
+  /// - Parameter creates: Whether the vault is created if the hub does not have it.
+  func open(creates: Bool, isOver: () -> Bool) throws(HeartlogError) {
+    let session = state.withLock { state in
+      state.creates = creates
+      return state.session
+    }
+    if session == nil { _ = try openSession(isOver) }
+  }
+
+  /// Begins a sync, which fails when it takes too long for the bytes that are sent and received.
+  func beginSync() {
+    let end = time.now() + UInt64(HubLimits.syncSeconds) * 1_000_000_000
+    state.withLock { $0.syncEnd = end }
+  }
+
+  func endSync() { state.withLock { $0.syncEnd = nil } }
+
+  /// - Throws: `timedOut` if the sync has taken too long.
+  private func checkTime() throws(HeartlogError) {
+    guard let end = state.withLock({ $0.syncEnd }), time.now() >= end else { return }
+    throw HeartlogError(
+      .timedOut,
+      "the hub \(address.host) is too slow: this sync has taken more than \(HubLimits.syncSeconds / 60) minutes. What came is kept: sync again"
+    )
+  }
+
+  /// Gives the sync time for bytes that were sent or received.
+  private func count(_ byteCount: Int) {
+    let nanoseconds = UInt64(byteCount) * 1_000_000_000 / UInt64(HubLimits.bytesPerSecond)
+    state.withLock { state in state.syncEnd = state.syncEnd.map { $0 + nanoseconds } }
+  }
+
+  /// Sends a request in a session, and in another one if the first is over.
+  ///
+  /// - Parameter accepted: Statuses that are no errors. With 413, an answer that is larger than `bytesMax` is one with this status.
+  /// - Returns: The answer: a success, or one of `accepted`.
+  func send(
+    _ method: String, _ path: String, type: HubBody = .none, bytesMax: Int, accepting accepted: Set<Int> = [],
+    isOver: () -> Bool
+  ) throws(HeartlogError) -> HTTPAnswer {
+    try checkTime()
+    return try inSession(isOver) { (session) throws(HeartlogError) in
+      try trying(isOver) { () throws(HTTPFailure) in
+        do throws(HTTPFailure) {
+          let request = request(method, path, type, bytesMax, session)
+          let answer = try transport.send(request, isOver: isOver)
+          count((request.body?.count ?? 0) + answer.body.count)
+          return answer
+        } catch {
+          guard error.kind == .tooLarge, accepted.contains(Self.tooLarge) else { throw error }
+          var answer = HTTPAnswer()
+          answer.status = Self.tooLarge
+          return answer
+        }
+      }
+    }.checked(accepting: accepted, for: "\(method) \(path)", at: self)
+  }
+
+  /// Receives a stream in a session, until `receive` returns false or the hub ends it.
+  ///
+  /// - Parameters:
+  ///   - path: Called for each connection.
+  ///   - end: Called whenever a connection ends: before the call returns, and before it tries again.
+  func stream(
+    _ path: () -> String, isOver: () -> Bool, receive: ([UInt8]) -> Bool, end: () -> Void
+  ) throws(HeartlogError) {
+    _ = try inSession(isOver) { (session) throws(HeartlogError) in
+      try trying(isOver) { () throws(HTTPFailure) in
+        defer { end() }
+        var request = request("GET", path(), .none, HubLimits.jsonBytesMax, session)
+        request.headers.append(("Accept", "text/event-stream"))
+        // A comment comes every 30 seconds.
+        request.silenceSecondsMax = 75
+        return try transport.stream(request, isOver: isOver, receive: receive)
+      }
+    }.checked(for: "GET changes", at: self)
+  }
+
+  // MARK: - Sessions
+
+  private func inSession(
+    _ isOver: () -> Bool, _ body: (String) throws(HeartlogError) -> HTTPAnswer
+  ) throws(HeartlogError) -> HTTPAnswer {
+    let first: String
+    if let known = state.withLock({ $0.session }) { first = known } else { first = try openSession(isOver) }
+    let answer = try body(first)
+    guard answer.status == 401 else { return answer }
+    state.withLock { if $0.session == first { $0.session = nil } }
+    return try body(try openSession(isOver))
+  }
+
+  private func openSession(_ isOver: () -> Bool) throws(HeartlogError) -> String {
+    var answer = try requestSession(key, isOver)
+    // Whether there is no such vault, or the key is not one of its, the hub does not say.
+    if answer.status == 403, state.withLock({ $0.creates }), try !isOut() {
+      let objects = try vault.isEncrypted ? keyObjects() : []
+      answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
+        if let invitation { json.member("invitation", invitation) }
+        if vault.isEncrypted { json.member("objects", strings: objects.map { Hexadecimal.text($0) }) }
+      }
+    }
+    // The code lets this device in, which then puts its own admission.
+    if answer.status == 403, let code = try recoveryKey() { answer = try requestSession(code, isOver) }
+    if answer.status == 403 { throw .notAdmitted(answer, at: self) }
+    let session = try session(in: answer)
+    state.withLock { $0.session = session }
+    return session
+  }
+
+  private func requestSession(
+    _ key: any DeviceKey, _ isOver: () -> Bool
+  ) throws(HeartlogError) -> HTTPAnswer {
+    try challenged("POST", "/v1/sessions", key, isOver) { json in json.member("vault", vault.description) }
+  }
+
+  private func session(in answer: HTTPAnswer) throws(HeartlogError) -> String {
+    let json = try answer.checked(for: "a session", at: self).json(at: self)
+    guard let session = json["session"]?.string, Self.isToken(session) else {
+      throw .noHub("an answer without a session", at: self)
+    }
+    return session
+  }
+
+  /// Sends a request that is signed with a challenge.
+  private func challenged(
+    _ method: String, _ path: String, _ key: any DeviceKey, _ isOver: () -> Bool,
+    _ members: (inout JSONWriter) -> Void
+  ) throws(HeartlogError) -> HTTPAnswer {
+    var isRetry = false
+    while true {
+      let answer = try trying(isOver) { () throws(HTTPFailure) in
+        try transport.send(
+          request("POST", "/v1/challenges", .json(Array("{}".utf8)), HubLimits.jsonBytesMax, nil),
+          isOver: isOver)
+      }
+      let json = try answer.checked(for: "a challenge", at: self).json(at: self)
+      guard let text = json["challenge"]?.string, let bytes = Hexadecimal.bytes(text),
+        let challenge = HubChallenge(bytes)
+      else { throw .noHub("an answer without a challenge", at: self) }
+      var body = JSONWriter()
+      body.beginObject()
+      members(&body)
+      body.member("key", key.publicKey.description)
+      body.member("challenge", text)
+      body.member("signature", Hexadecimal.text(try signature(of: challenge, with: key)))
+      body.endObject()
+      // Without a second try: the challenge is used up by the first one.
+      let outcome = Result { () throws(HTTPFailure) in
+        try transport.send(
+          request(method, path, .json(body.bytes), HubLimits.jsonBytesMax, nil), isOver: isOver)
+      }
+      switch outcome {
+      case .success(let answer) where answer.status != 401 || isRetry: return answer
+      case .failure(let failure) where isRetry || !failure.mayPass: throw .unanswered(failure, at: address)
+      default: isRetry = true
+      }
+    }
+  }
+
+  private func signature(of challenge: HubChallenge, with key: any DeviceKey) throws(HeartlogError) -> [UInt8]
+  {
+    do { return try key.signature(of: challenge.message(vault: vault, host: address.host)).bytes } catch {
+      throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
+    }
+  }
+
+  /// Whether a text may stand in a header.
+  private static func isToken(_ text: String) -> Bool {
+    (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
+  // MARK: - Requests
+
+  private func request(
+    _ method: String, _ path: String, _ body: HubBody, _ bytesMax: Int, _ session: String?
+  ) -> HTTPRequest {
+    var request = HTTPRequest(method, address.base + path, bytesMax: bytesMax)
+    // What is signed names the host as this header does.
+    request.headers = [("Host", address.host)]
+    if let session { request.headers.append(("Authorization", "Bearer \(session)")) }
+    switch body {
+    case .none: break
+    case .json(let bytes):
+      request.headers.append(("Content-Type", "application/json"))
+      request.body = bytes
+    case .object(let bytes): request.body = bytes
+    }
+    return request
+  }
+
+  /// Makes an attempt, and others after pauses that grow, as long as the failure may pass soon.
+  private func trying(
+    _ isOver: () -> Bool, _ attempt: () throws(HTTPFailure) -> HTTPAnswer
+  ) throws(HeartlogError) -> HTTPAnswer {
+    var pauses = HubPauses(first: 200, largest: 2_000)
+    for left in (0..<Self.attempts).reversed() {
+      var pause = pauses.next(time.random)
+      do throws(HTTPFailure) {
+        let answer = try attempt()
+        guard [429, 502, 503, 504].contains(answer.status), left > 0 else { return answer }
+        let wanted = (answer.headers["retry-after"].flatMap { Int($0) } ?? 0).clamped(to: 0...86_400) * 1_000
+        guard wanted <= Self.pauseMax else { return answer }
+        pause = max(pause, wanted)
+      } catch {
+        guard error.mayPass, left > 0 else { throw .unanswered(error, at: address) }
+      }
+      time.pause(pause, isOver)
+      guard !isOver() else { throw .endedEarly }
+    }
+    preconditionFailure("the last attempt returns or throws")
+  }
+
+  /// Waits for a pause that `next` chooses, or until it is over.
+  func pause(_ next: (() -> Double) -> Int, _ isOver: () -> Bool) { time.pause(next(time.random), isOver) }
+
+  static let tooLarge = 413
+  private static let attempts = 4
+  /// The longest pause that a hub may ask for, in milliseconds. If it asks for a longer one, the sync fails and says so.
+  private static let pauseMax = 5_000
+}
+
+/// The body of a request.
+enum HubBody {
+  case none
+  case json([UInt8])
+  case object([UInt8])
+}
+
+extension HTTPFailure {
+  /// Whether the same request may succeed a moment later.
+  fileprivate var mayPass: Bool {
+    switch kind {
+    case .unreachable, .silent, .broken: true
+    case .untrusted, .over, .tooLarge, .missingLibrary, .slow: false
+    }
+  }
+}
+
+extension Comparable {
+  fileprivate func clamped(to range: ClosedRange<Self>) -> Self {
+    min(max(self, range.lowerBound), range.upperBound)
+  }
+}
+
+/// The keys that a hub admits to a vault: "Vaults and keys" in docs/hub.md.
+extension HubConnection {
+  /// The keys that are admitted, sorted.
+  func keys(isOver: () -> Bool) throws(HeartlogError) -> [PublicKey] {
+    try keys("GET", .none, isOver)
+  }
+
+  /// Removes keys and admits others.
+  ///
+  /// - Returns: The keys that are admitted now, sorted.
+  @discardableResult
+  func changeKeys(
+    admitting: [PublicKey] = [], removing: [PublicKey] = [], isOver: () -> Bool
+  ) throws(HeartlogError) -> [PublicKey] {
+    try keys("POST", Self.change(admitting: admitting, removing: removing), isOver)
+  }
+
+  /// The body of a change of keys.
+  static func change(admitting: [PublicKey], removing: [PublicKey] = []) -> HubBody {
+    var json = JSONWriter()
+    json.beginObject()
+    if !admitting.isEmpty { json.member("admit", strings: admitting.map(\.description)) }
+    if !removing.isEmpty { json.member("remove", strings: removing.map(\.description)) }
+    json.endObject()
+    return .json(json.bytes)
+  }
+
+  private func keys(
+    _ method: String, _ body: HubBody, _ isOver: () -> Bool
+  ) throws(HeartlogError) -> [PublicKey] {
+    let json = try send(method, path("keys"), type: body, bytesMax: HubLimits.keysBytesMax, isOver: isOver)
+      .json(at: self)
+    guard let texts = json["keys"]?.array else { throw .noHub("something that is no list of keys", at: self) }
+    var keys: [PublicKey] = []
+    for text in texts {
+      guard let key = text.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({ PublicKey(bytes: $0) }) else {
+        throw .noHub("something that is no list of keys", at: self)
+      }
+      keys.append(key)
+    }
+    return keys.sorted { $0.description < $1.description }
+  }
+}
+
+extension HTTPAnswer {
+  /// The answer, if it is a success or one of `accepted`.
+  ///
+  /// - Throws: The error that its status stands for.
+  func checked(
+    accepting accepted: Set<Int> = [], for what: String, at connection: HubConnection
+  ) throws(HeartlogError) -> HTTPAnswer {
+    guard !isSuccess, !accepted.contains(status) else { return self }
+    let address = connection.address
+    switch status {
+    case 300..<400:
+      let place = headers["location"].map { " to \(Self.visible($0))" } ?? ""
+      throw HeartlogError(
+        .peer,
+        "the hub \(address.host) redirects\(place), and redirects are not followed: use that address if you trust it"
+      )
+    case 401, 403: throw .notAdmitted(self, at: connection)
+    case 404, 405: throw .noHub("\(status) for \(what)", at: connection)
+    case 429, 502, 503, 504:
+      let seconds = headers["retry-after"].flatMap { UInt32($0) }
+      let pause = seconds.map { "; it asks to come again in \($0) s" } ?? ""
+      throw HeartlogError(.timedOut, "the hub \(address.host) does not serve now\(sentence)\(pause)")
+    case 507:
+      throw HeartlogError(
+        .diskFull,
+        "the hub \(address.host) has no more room for this vault\(sentence): its operator can raise the quota"
+      )
+    default:
+      throw HeartlogError(.peer, "the hub \(address.host) answers \(status) to \(what)\(sentence)")
+    }
+  }
+
+  /// The body as JSON.
+  func json(at connection: HubConnection) throws(HeartlogError) -> JSONValue {
+    do throws(MalformedError) { return try JSONValue.parse(body, depthMax: 8) } catch {
+      throw .noHub("an answer that is not JSON", at: connection)
+    }
+  }
+
+  /// What the hub says is wrong, in parentheses; empty if it says nothing.
+  fileprivate var sentence: String {
+    guard let json = try? JSONValue.parse(body, depthMax: 8), let text = json["error"]?.string, !text.isEmpty
+    else { return "" }
+    return " (\(Self.visible(text)))"
+  }
+
+  /// A text of a hub as a line of a terminal may have it.
+  private static func visible(_ text: String) -> String {
+    let shown = text.unicodeScalars.prefix(200).filter { $0.properties.generalCategory != .control }
+    return String(String.UnicodeScalarView(shown))
+  }
+}
+
+extension HeartlogError {
+  /// The error for a device whose key is not one of the vault's.
+  static func notAdmitted(_ answer: HTTPAnswer, at connection: HubConnection) -> HeartlogError {
+    let key = connection.key.publicKey
+    return HeartlogError(
+      .notAdmitted,
+      "the hub \(connection.address.host) does not admit this device to the vault \(connection.vault)\(answer.sentence): on a device "
+        + "that is in it, run \"heartlog hub \(connection.address.base) admit \(key)\". To an encrypted vault its recovery code admits, "
+        + "with \"heartlog keys join -\" on this device")
+  }
+
+  /// The error for a host that speaks HTTP, but not as a hub does.
+  static func noHub(_ what: String, at connection: HubConnection) -> HeartlogError {
+    HeartlogError(
+      .peer, "there seems to be no hub at \(connection.address.base): it sent \(what)")
+  }
+
+  static func unanswered(_ failure: HTTPFailure, at address: HubAddress) -> HeartlogError {
+    switch failure.kind {
+    case .over: .endedEarly
+    case .unreachable:
+      HeartlogError(.inputOutput, "cannot connect to the hub \(address.host): \(failure.reason)")
+    case .untrusted:
+      HeartlogError(
+        .inputOutput,
+        "the hub \(address.host) does not prove that it is that host: \(failure.reason). Nothing was sent")
+    case .silent: HeartlogError(.timedOut, "the hub \(address.host) was silent for too long")
+    case .slow: HeartlogError(.timedOut, "the hub \(address.host) is too slow: \(failure.reason)")
+    case .tooLarge: HeartlogError(.peer, "the hub \(address.host) sent too much: \(failure.reason)")
+    case .broken:
+      HeartlogError(.inputOutput, "the connection to the hub \(address.host) broke: \(failure.reason)")
+    case .missingLibrary: HeartlogError(.inputOutput, failure.reason)
+    }
+  }
+}
+
+/// How a client waits. Tests do not.
+package struct HubTime: Sendable {
+  /// Waits for so many milliseconds, or until it is over.
+  package var pause: @Sendable (_ milliseconds: Int, _ isOver: () -> Bool) -> Void
+  /// A number from 0 to 1, so that clients that lost a hub at once do not come back at once.
+  package var random: @Sendable () -> Double
+  /// Nanoseconds since some fixed point.
+  package var now: @Sendable () -> UInt64
+
+  package init(
+    pause: @escaping @Sendable (_ milliseconds: Int, _ isOver: () -> Bool) -> Void,
+    random: @escaping @Sendable () -> Double,
+    now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds
+  ) {
+    self.pause = pause
+    self.random = random
+    self.now = now
+  }
+
+  /// The clock of the machine.
+  package static let system = HubTime(
+    pause: { milliseconds, isOver in
+      let end = MonotonicClock.nanoseconds() + UInt64(max(0, milliseconds)) * 1_000_000
+      while !isOver() {
+        let now = MonotonicClock.nanoseconds()
+        guard now < end else { return }
+        usleep(UInt32(clamping: min((end - now) / 1_000, 100_000)))
+      }
+    }, random: { .random(in: 0...1) })
+}
+
+/// Pauses that double, each shortened at random by up to a half.
+package struct HubPauses: Sendable {
+  private let first: Int
+  private let largest: Int
+  private var current: Int
+
+  /// - Parameters:
+  ///   - first: The first pause, in milliseconds.
+  ///   - largest: The pause that all others are at most.
+  package init(first: Int = 1_000, largest: Int = 60_000) {
+    self.first = first
+    self.largest = largest
+    current = first
+  }
+
+  package mutating func next(_ random: () -> Double) -> Int {
+    defer { current = min(current * 2, largest) }
+    return current - Int(Double(current) / 2 * random())
+  }
+
+  package mutating func reset() { current = first }
+}

@@ -1,0 +1,538 @@
+import Heartlog
+import HeartlogFormat
+
+/// The keys of a vault that a device keeps, and what it may do with them. Source: docs/encryption.md, "What a device does".
+struct Keyring {
+  /// What a device writes under.
+  enum Standing {
+    case writes(KeyEpoch)
+    /// Under none before its recovery code has admitted it to this one.
+    case joins(KeyEpoch, RecoveryCode)
+    /// Under none. Why, and what to do, as a sentence without a full stop.
+    case isOut(String)
+  }
+
+  private let store: any VaultKeyStore
+  private let key: any DeviceKey
+  private let agreementKey: AgreementKey
+  /// The vault whose keys these are; nil if it is not encrypted, and no code has led to one.
+  private(set) var vault: VaultID?
+  /// The recovery code with which the device will join.
+  private(set) var code: RecoveryCode?
+  private(set) var epochs: [EpochID: KeyEpoch] = [:]
+  /// By the names of their objects.
+  private(set) var admissions: [String: Admission] = [:]
+  private(set) var state: KeyState
+  /// The keys that can be read, of trusted epochs.
+  private(set) var keys: [EpochID: EpochKey] = [:]
+  /// Members whom this device knew before it learned of a new root, and whom the epoch that names it did not know.
+  private var leftOut: [Member] = []
+
+  private static let epochsFolder = "epochs"
+  private static let admissionsFolder = "admissions"
+  private static let codeName = "recovery"
+  private static let shownName = "shown"
+  private static let voidName = "void"
+  private static let unshownName = "unshown"
+  private static let agreementName = "agreement"
+
+  /// Reads what the store keeps.
+  ///
+  /// - Throws: `noKey` if the store has no key of its own; `corrupt`.
+  init(of store: any VaultKeyStore) throws(HeartlogError) {
+    guard let key = try store.deviceKey else {
+      throw HeartlogError(.noKey, "this store has no device key, so no key of a vault can be given to it")
+    }
+    self.store = store
+    self.key = key
+    agreementKey = try Self.agreementKey(of: key, in: store)
+    code = try Self.code(in: store, Self.codeName)
+    vault = store.vault.flatMap { $0.id.isEncrypted ? $0.id : nil }
+    state = KeyState(
+      of: vault ?? VaultID(root: key.publicKey), epochs: [KeyEpoch](), admissions: [Admission]())
+    for folder in [Self.epochsFolder, Self.admissionsFolder] {
+      for name in try store.keyFileNames(in: folder) {
+        guard let bytes = try store.keyFile("\(folder)/\(name)") else { continue }
+        guard let object = try? KeyObject(bytes), Self.fileName(of: object) == "\(folder)/\(name)" else {
+          throw HeartlogError(
+            .corrupt,
+            "the file keys/\(folder)/\(name) of this store is damaged: remove it, and the next sync brings it again"
+          )
+        }
+        add(object)
+      }
+    }
+    recompute()
+  }
+
+  private static func fileName(of object: KeyObject) -> String {
+    switch object {
+    case .epoch(let epoch): "\(epochsFolder)/\(epoch.id)"
+    case .admission(let admission): "\(admissionsFolder)/\(admission.epoch)-\(admission.member.replica)"
+    }
+  }
+
+  private static func agreementKey(
+    of key: any DeviceKey, in store: any VaultKeyStore
+  ) throws(HeartlogError) -> AgreementKey {
+    if let key = key as? SigningKey { return AgreementKey(of: key) }
+    // A keychain does not show its seed.
+    if let secret = try store.keyFile(agreementName), let known = AgreementKey(secret: secret) {
+      return known
+    }
+    var generator = store.generator
+    let secret = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
+    guard let made = AgreementKey(secret: secret) else {
+      preconditionFailure("any 32 bytes are an X25519 secret")
+    }
+    try store.replaceKeyFile(agreementName, with: secret)
+    return made
+  }
+
+  // MARK: - Recovery codes
+
+  private static func code(
+    in store: any VaultKeyStore, _ name: String
+  ) throws(HeartlogError) -> RecoveryCode? {
+    guard let bytes = try store.keyFile(name), !bytes.isEmpty else { return nil }
+    do throws(EncryptionError) { return try RecoveryCode(text: String(decoding: bytes, as: UTF8.self)) } catch
+    {
+      throw HeartlogError(
+        .corrupt,
+        "the recovery code in keys/\(name) of this store is damaged (\(error.description)): enter it again with \"heartlog keys join -\""
+      )
+    }
+  }
+
+  /// The code with which a store will join; nil if there is none.
+  static func code(in store: any VaultKeyStore) throws(HeartlogError) -> RecoveryCode? {
+    try code(in: store, codeName)
+  }
+
+  /// Keeps the code with which the device will join; nil once it has.
+  static func keep(_ code: RecoveryCode?, in store: any VaultKeyStore) throws(HeartlogError) {
+    if code == nil, try store.keyFile(codeName)?.isEmpty != false { return }
+    try store.replaceKeyFile(codeName, with: Array((code?.text ?? "").utf8))
+  }
+
+  /// The code that a sync made and nobody has seen.
+  static func unshownCode(in store: any VaultKeyStore) throws(HeartlogError) -> RecoveryCode? {
+    try code(in: store, unshownName)
+  }
+
+  /// Keeps the code that a sync made until it is shown; nil once it is.
+  static func keepUnshown(_ code: RecoveryCode?, in store: any VaultKeyStore) throws(HeartlogError) {
+    if code == nil, try store.keyFile(unshownName)?.isEmpty != false { return }
+    try store.replaceKeyFile(unshownName, with: Array((code?.text ?? "").utf8))
+  }
+
+  /// Remembers whose code was printed or entered here last: a person has it.
+  func noteShown(_ root: PublicKey) throws(HeartlogError) {
+    guard try store.keyFile(Self.shownName) != root.bytes else { return }
+    try store.replaceKeyFile(Self.shownName, with: root.bytes)
+    try keep([])
+  }
+
+  /// Why the code that was printed here last never was the good one; nil if it was, or if none was printed.
+  var voidCode: String? {
+    get throws(HeartlogError) {
+      // It lost, or was made with one that lost. Others do not know of the latter, which counts for nothing.
+      guard let shown = try store.keyFile(Self.shownName),
+        let made = epochs.values.first(where: { $0.isOfRoot && $0.root.publicKey.bytes == shown }),
+        let anchor = state.anchors.last,
+        !state.anchors.contains(where: { $0.root.publicKey == made.root.publicKey })
+      else { return nil }
+      let isUndone = !made.removals.isEmpty && state.trusted[made.id] == nil
+      return
+        "the recovery code that was printed here is void: the one that replica \(anchor.origin) printed at the same time is good"
+        + (isUndone ? ". Whom it removed is not removed: do it again with the good one" : "")
+    }
+  }
+
+  // MARK: - Objects
+
+  /// All that the vault has.
+  var objects: [KeyObject] {
+    epochs.values.filter { state.trusted[$0.id] != nil }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+      .map { .epoch($0) }
+      + admissions.values.filter(counts).sorted { $0.objectName < $1.objectName }.map { .admission($0) }
+  }
+
+  /// Whether an admission says something of the vault.
+  func counts(_ admission: Admission) -> Bool {
+    admission.vault == vault && state.counts(admission)
+  }
+
+  private mutating func add(_ object: KeyObject) {
+    switch object {
+    case .epoch(let epoch): epochs[epoch.id] = epoch
+    case .admission(let admission): admissions[admission.objectName] = admission
+    }
+  }
+
+  /// Takes the objects of a carrier that belong to the vault, or to the one of the code with which the device will join.
+  ///
+  /// - Parameters:
+  ///   - other: the vault that a member named; nil to stay in this one, or to follow the code.
+  ///   - listed: the names of all objects that the carrier has.
+  /// - Returns: Those that were new, for `keep`.
+  mutating func take(
+    _ found: [KeyObject], of other: VaultID? = nil, listed: Set<String>? = nil
+  ) -> [KeyObject] {
+    let known = state.members
+    let (former, generation) = (vault, state.anchors.count)
+    let new = found.filter { !has($0.name) || introducesAgain($0) }
+    for object in new { add(object) }
+    if let other {
+      vault = other
+    } else if let code, let leading = epochs.values.first(where: { $0.root.publicKey == code.key.publicKey })
+    {
+      vault = leading.vault
+    }
+    recompute()
+    if let listed { leftOut += joinedMeanwhile(without: listed) }
+    if vault == former, generation > 0, state.anchors.count > generation {
+      leftOut += known.values.filter { state.members[$0.publicKey] == nil }
+    }
+    return drop(new)
+  }
+
+  /// Who has joined while nobody could know of the roots that this device made: the code before them was good.
+  private func joinedMeanwhile(without listed: Set<String>) -> [Member] {
+    let own = epochs.values.filter { epoch in
+      epoch.number > 1 && epoch.isOfRoot && epoch.origin == key.publicKey.replica
+        && !listed.contains(epoch.id.objectName)
+    }
+    guard !own.isEmpty, let vault else { return [] }
+    let before = KeyState(
+      of: vault,
+      epochs: epochs.values.filter { epoch in
+        !own.contains { $0.id == epoch.id } && state.removed[epoch.maker.replica] == nil
+      },
+      admissions: admissions.values.filter { state.removed[$0.admitter.replica] == nil })
+    return before.members.values.filter { state.members[$0.publicKey] == nil }
+  }
+
+  /// Whether an object of this name is kept.
+  func has(_ name: String) -> Bool {
+    admissions[name] != nil || FolderPlace.epoch(name).map { epochs[$0] != nil } ?? false
+  }
+
+  /// Whether an object introduces a device for which the one that is kept does not vouch.
+  private func introducesAgain(_ object: KeyObject) -> Bool {
+    guard case .admission(let admission) = object, admission.introduces, counts(admission) else {
+      return false
+    }
+    return admissions[admission.objectName]?.introduces == false
+  }
+
+  /// Whether an object never counts again: a removed device signed it, and removal is final. Whom it admitted keeps it.
+  func isVoid(_ object: KeyObject) -> Bool {
+    guard case .admission(let admission) = object, admission.vault == vault else { return false }
+    return state.removed[admission.admitter.replica] != nil && !counts(admission)
+  }
+
+  /// Whether an admission may stand where the one that is kept would.
+  func serves(_ admission: Admission) -> Bool {
+    counts(admission) && (admission.introduces || admissions[admission.objectName]?.introduces != true)
+  }
+
+  /// Whether this very object is kept.
+  func isSame(_ object: KeyObject) -> Bool {
+    switch object {
+    case .epoch(let epoch): epochs[epoch.id] != nil
+    case .admission(let admission): admissions[admission.objectName] == admission
+    }
+  }
+
+  private mutating func recompute() {
+    guard let vault else { return }
+    state = KeyState(of: vault, epochs: epochs.values, admissions: admissions.values)
+    store.vouch(for: Set(state.members.values.map(\.replica)), removed: Set(state.removed.keys))
+    keys = [:]
+    unlock()
+  }
+
+  /// Forgets objects that count for nothing: whoever can put objects at a place can put any number.
+  private mutating func drop(_ new: [KeyObject]) -> [KeyObject] {
+    new.filter { object in
+      switch object {
+      case .epoch(let epoch):
+        if state.trusted[epoch.id] != nil { return true }
+        epochs[epoch.id] = nil
+      case .admission(let admission):
+        if counts(admission) { return true }
+        admissions[admission.objectName] = nil
+      }
+      return false
+    }
+  }
+
+  /// Reads the keys of all epochs that can be read.
+  private mutating func unlock() {
+    for epoch in state.trusted.values.sorted(by: { ($0.number, $0.id) > ($1.number, $1.id) })
+    where keys[epoch.id] == nil {
+      guard let key = readKey(of: epoch) else { continue }
+      keys.merge(epoch.keys(from: key, among: state.trusted)) { known, _ in known }
+    }
+  }
+
+  private func readKey(of epoch: KeyEpoch) -> EpochKey? {
+    if let key = try? epoch.key(for: agreementKey) { return key }
+    if let admission = admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)],
+      let key = try? epoch.key(for: agreementKey, in: admission)
+    {
+      return key
+    }
+    return code.flatMap { try? epoch.key(for: $0.agreementKey) }
+  }
+
+  /// Keeps objects in the store, and whom the vault removed.
+  func keep(_ new: [KeyObject]) throws(HeartlogError) {
+    for object in new { try store.replaceKeyFile(Self.fileName(of: object), with: object.bytes) }
+    guard vault == store.vault?.id else { return }
+    try store.revoke(revoked)
+    let void = Array((try voidCode ?? "").utf8)
+    if try store.keyFile(Self.voidName) ?? [] != void { try store.replaceKeyFile(Self.voidName, with: void) }
+  }
+
+  // MARK: - Standing
+
+  /// The removed replicas, and the last commit of each that counts.
+  var revoked: [ReplicaID: UInt64] { state.removed.mapValues { $0.removal.size } }
+
+  /// Whether the device was removed and has the present code: it comes back as a new one.
+  var comesBack: Bool { ownRemoval != nil && code.map { $0.key.publicKey == state.root?.publicKey } ?? false }
+
+  /// The removal of this device; nil if it was not removed.
+  var ownRemoval: KeyState.Removed? { state.removed[key.publicKey.replica] }
+
+  var standing: Standing {
+    guard let current = state.current, let root = state.root else {
+      return .isOut(
+        code == nil
+          ? "this device has no key of its vault: \"heartlog keys join -\" takes the recovery code, \"heartlog keys pair\" gets the keys from another device"
+          : "no key epoch of this device's recovery code is there: it is the code of another vault, or nothing was put here yet"
+      )
+    }
+    if let removed = ownRemoval {
+      return .isOut(
+        "this device was removed after commit \(removed.removal.size) of its stream: to come back as a new device that brings what is here, "
+          + "enter the present recovery code with \"heartlog keys join -\", and sync")
+    }
+    let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
+    if let code {
+      if code.key.publicKey == root.publicKey {
+        return isMember && readsWithoutCode(current) ? .writes(current) : .joins(current, code)
+      }
+      if !isMember {
+        return .isOut(
+          "this device's recovery code is void: another one was made on replica \(state.anchors.last?.origin ?? current.origin); enter that one with \"heartlog keys join -\""
+        )
+      }
+    }
+    if isMember { return .writes(current) }
+    // What admitted this device is kept here, whether it counts or not.
+    if !state.introduced.contains(key.publicKey.replica),
+      admissions.values.contains(where: { $0.introduces && $0.member.publicKey == key.publicKey })
+    {
+      return .isOut(
+        "this device is no member any more: only a device that was removed since had admitted it. Nothing that is here is lost; to go on, "
+          + "enter the present recovery code with \"heartlog keys join -\", or pair it with a member with \"heartlog keys pair\""
+      )
+    }
+    return .isOut(
+      "this device is no member since the keys were rotated on replica \(current.origin): the next sync of a member admits it, or the newest recovery code does, with \"heartlog keys join -\""
+    )
+  }
+
+  private func readsWithoutCode(_ epoch: KeyEpoch) -> Bool {
+    epoch.isMember(key.publicKey)
+      || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
+  }
+
+  /// The epoch under which this device writes; nil if there is none.
+  var current: KeyEpoch? { if case .writes(let epoch) = standing { epoch } else { nil } }
+
+  /// Checks that neither a replica nor this device was removed.
+  ///
+  /// - Throws: `noKey`.
+  func checkNotRemoved(_ replica: ReplicaID? = nil) throws(HeartlogError) {
+    let replica = replica ?? key.publicKey.replica
+    guard let removed = state.removed[replica] else { return }
+    throw HeartlogError(
+      .noKey,
+      "replica \(replica) was removed on replica \(removed.origin), after commit \(removed.removal.size) of its stream: it admits nobody, and comes back only as a new device"
+    )
+  }
+
+  // MARK: - Making
+
+  /// What this device announces to a member, to be admitted.
+  func announcement(in vault: VaultID) throws(HeartlogError) -> Member {
+    do { return try Member(key, agreementKey: agreementKey, vault: vault) } catch {
+      throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
+    }
+  }
+
+  /// Admits this device with its code, and other members who lack the key to write under. Replaces an epoch whose key somebody has who was
+  /// removed.
+  mutating func settle(at time: Milliseconds) throws(HeartlogError) {
+    if case .joins(let epoch, let code) = standing {
+      try admit(try announcement(in: epoch.vault), to: epoch, introducing: true, by: code.key)
+    }
+    guard var current else { return }
+    if state.isExposed, state.members.values.map(\.replica).min() == key.publicKey.replica {
+      current = try makeEpoch(at: time)
+    }
+    for member in leftOut
+    where state.members[member.publicKey] == nil && state.removed[member.replica] == nil
+      && state.introduced.contains(member.replica)
+    {
+      try admit(member, to: current, by: key)
+    }
+    leftOut = []
+    // Whoever joined since then reads what was written under an epoch that lost, too.
+    for epoch in state.tips + [current] where keys[epoch.id] != nil {
+      for member in state.members.values.sorted(by: { $0.replica < $1.replica })
+      where state.holders[epoch.id]?.contains(member.replica) != true && !epoch.isMember(member.publicKey) {
+        try admit(member, to: epoch, by: key)
+      }
+    }
+    // Some of these epochs could be read with the code alone until now.
+    if let code {
+      if code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
+      try Self.keep(nil, in: store)
+      self.code = nil
+    }
+  }
+
+  /// Admits a device to the current epoch.
+  ///
+  /// - Throws: `noKey` if this device is no member, or one of the two was removed.
+  mutating func admit(_ member: Member) throws(HeartlogError) -> KeyEpoch {
+    try checkNotRemoved()
+    try checkNotRemoved(member.replica)
+    guard let current else {
+      throw HeartlogError(
+        .noKey, "the device that should admit the other one is no member of the vault any more")
+    }
+    // An earlier attempt may have done it.
+    if state.members[member.publicKey] == nil || state.holders[current.id]?.contains(member.replica) != true {
+      try admit(member, to: current, introducing: true, by: key)
+    }
+    return current
+  }
+
+  private mutating func admit(
+    _ member: Member, to epoch: KeyEpoch, introducing introduces: Bool = false, by admitter: any DeviceKey
+  ) throws(HeartlogError) {
+    guard let key = keys[epoch.id] else { preconditionFailure("an epoch whose key was read") }
+    var generator = store.generator
+    let admission = try making {
+      try Admission(
+        of: member, to: epoch, key: key, introducing: introduces, by: admitter, using: &generator)
+    }
+    add(.admission(admission))
+    recompute()
+    try keep([.admission(admission)])
+  }
+
+  /// Makes an epoch with a new key, as a member.
+  @discardableResult
+  mutating func makeEpoch(at time: Milliseconds) throws(HeartlogError) -> KeyEpoch {
+    guard let root = state.root, current != nil else { throw notAMember }
+    let devices = Array(state.members.values)
+    return try make(
+      root: root, devices: devices, removals: [], generation: state.anchors.count - 1, by: key, at: time)
+  }
+
+  /// Makes the epoch that names the next root, with the code of the present one.
+  ///
+  /// - Parameter show: shows the new code to a person. If it throws, nothing was made.
+  /// - Throws: `noKey` if the code is not the present one; what `show` throws.
+  mutating func makeRoot(
+    with code: RecoveryCode, removing removals: [Removal], at time: Milliseconds,
+    show: (String) throws -> Void
+  ) throws {
+    guard let root = state.root, let vault, current != nil else { throw notAMember }
+    guard code.key.publicKey == root.publicKey else {
+      throw HeartlogError(
+        .noKey,
+        state.anchors.contains { $0.root.publicKey == code.key.publicKey }
+          ? "this recovery code is void: another one was made since"
+          : "this is not the recovery code of this vault")
+    }
+    let new = makeCode()
+    let own = try announcement(in: vault)
+    let devices = members(removing: removals).filter { $0.publicKey != own.publicKey } + [own]
+    try show(new.text)
+    let epoch = try make(
+      root: new.member(of: vault), devices: devices, removals: removals, generation: state.anchors.count,
+      by: code.key, at: time)
+    if state.members[own.publicKey] == nil { try admit(own, to: epoch, introducing: true, by: new.key) }
+    try noteShown(new.key.publicKey)
+  }
+
+  /// The members once others are removed: without those whom nobody else had introduced.
+  func members(removing removals: [Removal]) -> [Member] {
+    guard let vault else { return [] }
+    return Array(
+      KeyState(of: vault, epochs: epochs.values, admissions: admissions.values, removing: removals)
+        .members.values)
+  }
+
+  /// Makes the first epoch of a new vault, which the store joins.
+  ///
+  /// - Parameter show: shows the code to a person. If it throws, nothing was made.
+  mutating func makeFirst(at time: Milliseconds, show: (RecoveryCode) throws -> Void) throws {
+    let code = makeCode()
+    let new = VaultID(root: code.key.publicKey)
+    try show(code)
+    vault = new
+    state = KeyState(of: new, epochs: [KeyEpoch](), admissions: [Admission]())
+    try make(
+      root: code.member(of: new), devices: [try announcement(in: new)], removals: [], generation: 0,
+      by: code.key, at: time)
+    try store.join(new, with: VaultMembership(new, isEstablished: true), isEstablished: true)
+    try noteShown(code.key.publicKey)
+  }
+
+  @discardableResult
+  private mutating func make(
+    root: Member, devices: [Member], removals: [Removal], generation: Int, by maker: any DeviceKey,
+    at time: Milliseconds
+  ) throws(HeartlogError) -> KeyEpoch {
+    guard let vault else { preconditionFailure("keys are made in a vault") }
+    let previous = state.tips.compactMap { epoch in keys[epoch.id].map { (epoch: epoch, key: $0) } }
+      .sorted { $0.epoch.number > $1.epoch.number }.prefix(KeyEpoch.previousMax)
+    let origin = (replica: key.publicKey.replica, time: UInt64(max(0, time)))
+    var generator = store.generator
+    let made = try making {
+      try KeyEpoch.make(
+        in: vault, generation: UInt64(generation), following: Array(previous), root: root, devices: devices,
+        removals: removals, by: maker, on: origin, using: &generator)
+    }
+    add(.epoch(made.epoch))
+    try keep([.epoch(made.epoch)])
+    recompute()
+    try keep([])
+    return made.epoch
+  }
+
+  private var notAMember: HeartlogError {
+    if case .isOut(let reason) = standing { return HeartlogError(.noKey, reason) }
+    return HeartlogError(.noKey, "this device is no member of the vault yet: sync first")
+  }
+
+  private func making<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
+    do { return try body() } catch let error as EncryptionError {
+      throw HeartlogError(.invalid, error.description)
+    } catch { throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)") }
+  }
+
+  private func makeCode() -> RecoveryCode {
+    var generator = store.generator
+    return RecoveryCode(using: &generator)
+  }
+}

@@ -1,0 +1,341 @@
+import Heartlog
+import HeartlogFormat
+
+/// One end of a pairing: a member of an encrypted vault admits the device at the other end. Source: "Pairing" in docs/encryption.md.
+///
+/// Wherever a pairing breaks off, the next one completes it. No secret is sent.
+package struct PairingSession: Sendable {
+  private let store: FavoritesStore
+  private let role: SyncSession.Role
+  private let options: SyncOptions
+  private let reader: MessageReader
+  private let writer: MessageWriter
+
+  /// Creates one end, which can run once.
+  ///
+  /// - Parameters:
+  ///   - store: the store at this end.
+  ///   - channel: the channel to the other end; the caller closes it after `run` has returned.
+  ///   - role: one end calls, and the other serves. Either may be the member.
+  ///   - options: `joinsVault`, and the times after which it gives up.
+  package init(
+    _ store: FavoritesStore, over channel: any ByteChannel, role: SyncSession.Role,
+    options: SyncOptions = SyncOptions()
+  ) {
+    self.store = store
+    self.role = role
+    self.options = options
+    let link = MonitoredChannel(channel, options: options)
+    reader = MessageReader(link)
+    writer = MessageWriter(link)
+  }
+
+  /// Runs the pairing.
+  ///
+  /// - Throws: `HeartlogError`; `noKey` if neither device can admit the other, or one of them was revoked; `otherVault`; `peer` if what
+  ///   comes is no part of a pairing, or does not admit this device; `timedOut`, `inputOutput`, and what the store throws.
+  package func run() throws(HeartlogError) -> PairingReport {
+    do throws(HeartlogError) { return try pair() } catch {
+      if error.code == .noKey {
+        writer.writeRefusal(error.message)
+      } else {
+        writer.writeFailure(error, versions: role == .serving ? PairingGreeting.versions : nil)
+      }
+      throw error
+    }
+  }
+
+  private func pair() throws(HeartlogError) -> PairingReport {
+    // As a sync does. A copied store gets a key of its own, and only a device that has signed something shows its key, which people compare.
+    _ = try store.prepareToShip()
+    var ring = try Keyring(of: store)
+    let (mine, theirs) = try greet(ring)
+    var report = PairingReport()
+    report.peer = theirs.replica
+    report.peerName = theirs.name
+    try ring.checkNotRemoved(theirs.replica)
+    guard let vault = try VaultAgreement(mine.side, theirs.side).vault else {
+      preconditionFailure("both ends of a pairing have a vault")
+    }
+    try hold(mine, theirs, joining: vault, &ring, &report)
+    _ = try store.prepareToShip()
+    return report
+  }
+
+  private func hold(
+    _ mine: PairingGreeting, _ theirs: PairingGreeting, joining vault: VaultID, _ ring: inout Keyring,
+    _ report: inout PairingReport
+  ) throws(HeartlogError) {
+    guard let keysVault = mine.epochVault ?? theirs.epochVault else {
+      throw HeartlogError(
+        .noKey,
+        "neither this device nor the peer can write to an encrypted vault, so neither can admit the other: "
+          + "on one of them, run \"heartlog sync folder:DIR --encrypted\" or \"heartlog keys init\" first")
+    }
+    guard keysVault == vault, theirs.epochVault ?? vault == vault else {
+      throw HeartlogError(.noKey, "the two devices have keys of different vaults")
+    }
+    var givesFirst = role == .serving
+    if theirs.epochVault == nil {
+      let member = try announced(in: vault)
+      guard member.replica == theirs.replica else {
+        throw .peer("a device that announces the key of another one")
+      }
+      // Another process may have taken keys meanwhile.
+      ring = try Keyring(of: store)
+      _ = try ring.admit(member)
+      report.admitted = device(member, theirs.name, isOwn: false)
+      givesFirst = true
+    } else if mine.epochVault == nil {
+      let own = try ring.announcement(in: vault)
+      try write(.member(own.bytes))
+      report.admitted = device(own, store.name, isOwn: true)
+      givesFirst = false
+    }
+    if givesFirst { report.epochsSent = try give(ring, to: theirs) }
+    report.epochsReceived = try take(into: &ring, joining: vault, of: theirs)
+    if !givesFirst { report.epochsSent = try give(ring, to: theirs) }
+  }
+
+  // MARK: - Greeting
+
+  private func greeting(_ ring: Keyring) throws(HeartlogError) -> PairingGreeting {
+    guard let vault = store.vault else {
+      throw HeartlogError(.invalid, "a store without a vault cannot be encrypted")
+    }
+    return PairingGreeting(
+      isServing: role == .serving,
+      isEmpty: try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 },
+      joins: role == .calling && options.joinsVault, replica: store.replica, name: store.name, vault: vault,
+      epochVault: ring.current?.vault,
+      epochs: ring.objects.suffix(PairingGreeting.epochsMax).map(\.id).sorted())
+  }
+
+  /// Exchanges the greetings.
+  private func greet(
+    _ ring: Keyring
+  ) throws(HeartlogError) -> (mine: PairingGreeting, theirs: PairingGreeting) {
+    switch role {
+    case .calling:
+      try ring.checkNotRemoved()
+      let mine = try greeting(ring)
+      try write(.pairing(mine), reading: .pairing)
+      return (mine, try theirGreeting())
+    case .serving:
+      let theirs = try theirGreeting()
+      try ring.checkNotRemoved()
+      let mine = try greeting(ring)
+      try write(.pairing(mine))
+      return (mine, theirs)
+    }
+  }
+
+  private func theirGreeting() throws(HeartlogError) -> PairingGreeting {
+    let message = try read(.pairing)
+    if case .versions(let least, let most) = message {
+      throw .otherVersions(min(least, most)...most, known: PairingGreeting.versions)
+    }
+    guard case .pairing(let theirs) = message else { throw .peer("a message out of turn") }
+    guard theirs.isServing == (role == .calling) else {
+      throw .peer("a greeting from an end of the same role")
+    }
+    return theirs
+  }
+
+  // MARK: - Announcing
+
+  /// What the other end announces.
+  private func announced(in vault: VaultID) throws(HeartlogError) -> Member {
+    guard case .member(let bytes) = try read(.member) else { throw .peer("a message out of turn") }
+    do throws(EncryptionError) { return try Member(bytes, vault: vault) } catch {
+      throw .peer(error.description)
+    }
+  }
+
+  private func device(_ member: Member, _ name: String, isOwn: Bool) -> PairingReport.Device {
+    PairingReport.Device(
+      replica: member.replica, name: name, fingerprint: member.publicKey.fingerprint, isOwn: isOwn)
+  }
+
+  // MARK: - Epochs
+
+  /// Sends the objects that the other end lacks, and the id of the current epoch.
+  ///
+  /// - Returns: How many it sent.
+  private func give(_ ring: Keyring, to theirs: PairingGreeting) throws(HeartlogError) -> Int {
+    guard let current = ring.current else { throw HeartlogError(.noKey, "this device is no member any more") }
+    let known = Set(theirs.epochs)
+    var sent: [KeyObject] = []
+    var byteCount = 0
+    for object in ring.objects.filter({ !known.contains($0.id) }).reversed().prefix(Self.epochsMax) {
+      byteCount += object.bytes.count
+      // A place has the older ones, too.
+      guard byteCount <= Self.epochBytesMax else { break }
+      sent.append(object)
+    }
+    for object in sent.reversed() { try write(.epoch(object.bytes)) }
+    try write(.head(current.id))
+    return sent.count
+  }
+
+  static let epochsMax = PairingGreeting.epochsMax
+  static let epochBytesMax = 64 << 20
+
+  /// Receives what the other end gives, joins its vault, and keeps it.
+  ///
+  /// - Returns: How many objects were new.
+  private func take(
+    into ring: inout Keyring, joining vault: VaultID, of theirs: PairingGreeting
+  ) throws(HeartlogError) -> Int {
+    let new = ring.take(try receive(), of: vault)
+    // Whoever is out should know it from now on.
+    if vault == store.vault?.id { try ring.keep(new) }
+    try ring.checkNotRemoved()
+    guard ring.current != nil else {
+      // It took itself for a member. From now on it asks to be admitted.
+      if vault == store.vault?.id, case .isOut(let reason) = ring.standing {
+        throw HeartlogError(.noKey, reason)
+      }
+      throw .peer("what the other device gave does not admit this device")
+    }
+    try store.join(vault, with: theirs.vault)
+    try ring.keep(new)
+    return new.count
+  }
+
+  private func receive() throws(HeartlogError) -> [KeyObject] {
+    var found: [KeyObject] = []
+    var byteCount = 0
+    while true {
+      switch try read(.epoch, .head) {
+      case .epoch(let bytes):
+        byteCount += bytes.count
+        guard found.count < Self.epochsMax, byteCount <= Self.epochBytesMax else {
+          throw .peer("more key epochs than a pairing may have")
+        }
+        do throws(EncryptionError) { found.append(try KeyObject(bytes)) } catch {
+          throw .peer("a key epoch that is not sound: \(error.description)")
+        }
+      case .head: return found
+      default: throw .peer("a message out of turn")
+      }
+    }
+  }
+
+  /// Writes a message.
+  ///
+  /// - Parameter kind: what the other end would say next.
+  /// - Throws: the reason that the other end gave, if it hung up.
+  private func write(_ message: Message, reading kind: Message.Kind = .refused) throws(HeartlogError) {
+    do throws(HeartlogError) { try writer.write(message) } catch {
+      if error.code == .inputOutput { _ = try read(kind) }
+      throw error
+    }
+  }
+
+  /// Reads the next message.
+  ///
+  /// - Throws: `noKey` if the other end refuses.
+  private func read(_ kinds: Message.Kind...) throws(HeartlogError) -> Message {
+    let message = try reader.read(kinds + [.refused])
+    if case .refused(let sentence) = message { throw HeartlogError(.noKey, "the peer refused: \(sentence)") }
+    return message
+  }
+}
+
+/// What an end of a pairing says about itself. The format is specified in "Pairing" in docs/encryption.md.
+struct PairingGreeting: Hashable {
+  var isServing: Bool
+  /// Whether its store has no commits.
+  var isEmpty: Bool
+  /// Whether a person asked the calling end to join the other's vault.
+  var joins: Bool
+  var replica: ReplicaID
+  var name: String
+  var vault: VaultMembership
+  /// The vault of its keys; `nil` if it is no member.
+  var epochVault: VaultID?
+  /// The epochs and admissions that it has, by id; some if there are too many.
+  var epochs: [EpochID]
+
+  static let versions: ClosedRange<UInt8> = 1...1
+  static let epochsMax = 4_096
+  /// A bound for everything but the epochs is 595 bytes.
+  static let bytesMax = 1_024 + epochsMax * EpochID.byteCount
+  private static let magic: [UInt8] = Array("HLP".utf8)
+
+  /// The end as two stores agree on a vault. That of a member counts as established: epochs are made in it, and places know it by its id.
+  var side: VaultAgreement.Side {
+    var membership = vault
+    if epochVault != nil { membership.isEstablished = true }
+    return VaultAgreement.Side(membership: membership, isEmpty: isEmpty, joins: joins)
+  }
+}
+
+extension PairingGreeting {
+  init(_ reader: inout ByteReader) throws {
+    guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
+      throw MalformedError("a greeting that is not that of a pairing")
+    }
+    let version = try reader.u8()
+    guard Self.versions.contains(version) else {
+      throw Message.OtherVersion(version: version, known: Self.versions)
+    }
+    let flags = try reader.u8()
+    guard flags & ~15 == 0 else { throw MalformedError("unknown flags in a greeting") }
+    isServing = flags & 1 != 0
+    isEmpty = flags & 2 != 0
+    joins = flags & 4 != 0
+    replica = try reader.replica()
+    name = try reader.text()
+    try ShippedName.check(name)
+    guard let vault = try reader.vaultMembership() else { throw MalformedError("a pairing without a vault") }
+    self.vault = vault
+    epochVault = flags & 8 != 0 ? try reader.vault() : nil
+    epochs = []
+    for _ in 0..<(try reader.count(atMost: Self.epochsMax, "key epochs")) {
+      guard let id = EpochID(bytes: try reader.take(EpochID.byteCount)) else {
+        throw MalformedError("an epoch's id of another length")
+      }
+      guard epochs.last.map({ $0 < id }) ?? true else {
+        throw MalformedError("key epochs that are not in their order")
+      }
+      epochs.append(id)
+    }
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.raw(Self.magic)
+    writer.u8(Self.versions.upperBound)
+    writer.u8((isServing ? 1 : 0) | (isEmpty ? 2 : 0) | (joins ? 4 : 0) | (epochVault != nil ? 8 : 0))
+    writer.replica(replica)
+    writer.text(name)
+    writer.vault(vault)
+    if let epochVault { writer.raw(epochVault.bytes) }
+    writer.varint(epochs.count)
+    for id in epochs { writer.raw(id.bytes) }
+  }
+}
+
+/// What a pairing did.
+package struct PairingReport: Hashable, Sendable {
+  /// A device that was admitted.
+  package struct Device: Hashable, Sendable {
+    package let replica: ReplicaID
+    package let name: String
+    /// The fingerprint of its key, which it shows itself, too.
+    package let fingerprint: Digest
+    /// Whether it is this device.
+    package let isOwn: Bool
+  }
+
+  /// The other device.
+  package var peer = ReplicaID(high: 0, low: 0)
+  package var peerName = ""
+  /// `nil` if both devices were members before.
+  package var admitted: Device?
+  /// The key epochs and admissions that were new here.
+  package var epochsReceived = 0
+  /// Those that the other device did not announce.
+  package var epochsSent = 0
+}

@@ -1,1 +1,0 @@
-../../Sources/HeartlogFormat/Primitives/ChaCha20Poly1305+CryptoKit.swift

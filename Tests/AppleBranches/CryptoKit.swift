@@ -1,0 +1,1 @@
+../../Sources/HeartlogFormat/Platform/CryptoKit.swift

@@ -1,1 +1,0 @@
-../../Sources/HeartlogFormat/Signing/Ed25519+CryptoKit.swift

@@ -1,1 +1,0 @@
-../../Sources/HeartlogFormat/Primitives/HKDF+CryptoKit.swift

@@ -1,1 +1,0 @@
-../../Sources/HeartlogFormat/Hashes/SHA256+CryptoKit.swift

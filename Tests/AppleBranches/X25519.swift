@@ -1,1 +1,0 @@
-../../Sources/HeartlogFormat/Primitives/X25519.swift

@@ -1,1 +1,0 @@
-../DocumentationTests/Databases/GRDB.swift

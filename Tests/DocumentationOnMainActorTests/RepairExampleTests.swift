@@ -1,1 +1,0 @@
-../DocumentationTests/RepairExampleTests.swift

@@ -1,1 +1,0 @@
-../DocumentationTests/TracingExampleTests.swift

@@ -1,0 +1,467 @@
+import HeartlogSimulator
+import HeartlogFiles
+import HeartlogTesting
+import Testing
+
+@testable import Heartlog
+@testable import HeartlogFormat
+@testable import HeartlogSync
+
+@Suite("Streams that their devices sign")
+struct SignedSyncTests {
+  private static func store(_ name: String, signs: Bool = true) throws -> FavoritesStore {
+    var options = StoreOptions()
+    options.name = name
+    options.snapshots = .manual
+    if !signs { options.deviceKey = .none }
+    return try FavoritesStore.inMemory(options: options)
+  }
+
+  private static func write(_ count: Int, to store: FavoritesStore, tag: String = "") throws {
+    let papers = try store.library("papers")
+    for index in 0..<count { try papers.add("\(store.name)-\(tag)\(index)") }
+  }
+
+  @discardableResult
+  private static func sync(
+    _ store: FavoritesStore, with peer: any ShippedStreams, _ options: SyncOptions = SyncOptions()
+  ) throws -> SyncReport {
+    try StoreCarrier(streams: peer, description: "peer").sync(streams: store, options: options)
+  }
+
+  private static func checkpoint(of replica: ReplicaID, in store: FavoritesStore) throws -> SignedCheckpoint {
+    try #require(try store.streamHeads().first { $0.replica == replica }?.checkpoint)
+  }
+
+  @Test("a sync leaves both ends with both checkpoints, each cosigned by the other")
+  func both() throws {
+    let (phone, tablet) = (try Self.store("phone"), try Self.store("tablet"))
+    try Self.write(5, to: phone)
+    try Self.write(3, to: tablet)
+    try Self.sync(phone, with: tablet)
+    #expect(phone.digest == tablet.digest)
+    for (owner, count) in [(phone, UInt64(5)), (tablet, 3)] {
+      let witness = owner === phone ? tablet : phone
+      for store in [phone, tablet] {
+        let signed = try Self.checkpoint(of: owner.replica, in: store)
+        #expect(signed.checkpoint.size == count)
+        #expect(signed.isSigned)
+        #expect(signed.cosignatures.map(\.witness) == [witness.replica])
+        let key = try Self.checkpoint(of: witness.replica, in: store).key
+        #expect(signed.cosignatures.allSatisfy { $0.isValid(for: signed.note, key: key) })
+      }
+    }
+    let again = try Self.sync(phone, with: tablet)
+    #expect(again.received.commits == 0 && again.sent.commits == 0 && again.isComplete)
+  }
+
+  @Test("commits that a device has not signed yet do not leave its store through another one")
+  func relay() throws {
+    let (phone, relay, tablet) = (try Self.store("phone"), try Self.store("relay"), try Self.store("tablet"))
+    try Self.write(4, to: phone)
+    try Self.sync(relay, with: phone)
+    try Self.sync(tablet, with: relay)
+    #expect(try Self.checkpoint(of: phone.replica, in: tablet).checkpoint.size == 4)
+    #expect(phone.digest == tablet.digest)
+  }
+
+  @Test("what a relay adds to a signed stream is held, and everything else arrives", arguments: 1...3)
+  func forged(_ kind: Int) throws {
+    let (phone, tablet) = (try Self.store("phone"), try Self.store("tablet"))
+    try Self.write(4, to: phone)
+    let relay = Relay(phone)
+    if kind == 1 {
+      // Forges a run: the commits lead to a root of their own.
+      relay.change.withLock { $0 = { Relay.forged($0) } }
+    } else if kind == 2 {
+      // Says that the stream is not signed, once the tablet knows that it is.
+      try Self.sync(tablet, with: phone)
+      try Self.write(2, to: phone, tag: "more")
+      try phone.prepareToShip()
+      relay.hidesCheckpoints.withLock { $0 = true }
+    } else {
+      relay.extensionRoots.withLock { $0 = [] }
+      relay.change.withLock { $0 = { Relay.cut($0) } }
+    }
+    let before = tablet.digest
+    let report: SyncReport
+    do { report = try Self.sync(tablet, with: relay) } catch let error as HeartlogError {
+      #expect(error.code == .peer)
+      #expect(tablet.digest == before)
+      return
+    }
+    #expect(report.received.commits == 0)
+    #expect(report.skipped.map(\.replica) == [phone.replica])
+    #expect(tablet.digest == before)
+    let honest = try Self.sync(tablet, with: phone)
+    #expect(honest.isComplete && phone.digest == tablet.digest)
+  }
+
+  @Test("a store without a key syncs with one that has a key, comes into its vault, and shows as unsigned")
+  func unsigned() throws {
+    let (phone, old) = (try Self.store("phone"), try Self.store("old", signs: false))
+    try Self.write(4, to: phone)
+    try Self.write(4, to: old)
+    #expect(old.vault == nil)
+    try Self.sync(phone, with: old)
+    try Self.sync(old, with: phone)
+    #expect(phone.digest == old.digest)
+    #expect(old.vault?.id == phone.vault?.id && old.vault?.isEstablished == true)
+    #expect(try phone.streamHeads().first { $0.replica == old.replica }?.checkpoint == nil)
+    #expect(try Self.checkpoint(of: phone.replica, in: old).checkpoint.size == 4)
+    #expect(try Self.checkpoint(of: phone.replica, in: old).cosignatures.isEmpty)
+  }
+
+  @Test("a history that its device signed takes the name from one that somebody else made up")
+  func setAside() throws {
+    let phone = try Self.store("phone")
+    let files = MemoryFileSystem()
+    let tablet = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
+    try Self.write(4, to: phone)
+    try phone.prepareToShip()
+    let relay = Relay(phone)
+    relay.change.withLock { $0 = { Relay.forged($0) } }
+    relay.hidesCheckpoints.withLock { $0 = true }
+    // The run is sound and nothing shows yet that the phone has a key.
+    let forged = try #require(
+      try relay.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 4)))
+    guard case .appended = try tablet.receive(forged) else { return #expect(Bool(false), "not appended") }
+    #expect(phone.digest != tablet.digest)
+    try tablet.snapshot()
+    try Self.sync(tablet, with: phone)
+    #expect(tablet.findings.isEmpty)
+    let again = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
+    #expect(again.findings.isEmpty && again.digest == tablet.digest)
+    #expect(try Self.checkpoint(of: phone.replica, in: tablet).checkpoint.size == 4)
+    // What was made up stays, as a stream of nobody's.
+    #expect(try tablet.streamHeads().count == 2)
+    #expect(try tablet.library("papers").contains("forged"))
+    for index in 0..<4 { #expect(try tablet.library("papers").contains("phone-\(index)")) }
+  }
+
+  @Test("the run that completes what a device signed brings its first checkpoint with it")
+  func firstCheckpoint() throws {
+    let phone = try Self.store("phone")
+    let tablet = try Self.store("tablet")
+    try Self.write(3, to: phone)
+    try phone.prepareToShip()
+    let head = try #require(try phone.streamHeads().first)
+    let signed = try #require(head.checkpoint)
+    var part = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
+    part.proof = RunProof(
+      checkpoint: signed, extensionRoots: try phone.treeExtension(of: phone.replica, from: 1, to: 3))
+    guard case .appended = try tablet.receive(part) else { return #expect(Bool(false), "not appended") }
+    #expect(try tablet.streamHeads().map(\.checkpoint) == [nil])
+    var run = try #require(try phone.streamRun(of: phone.replica, after: 1, upTo: head.commit))
+    run.proof = RunProof(checkpoint: signed, extensionRoots: [])
+    guard case .appended = try tablet.receive(run) else { return #expect(Bool(false), "not appended") }
+    // A sync at the same time may ask now, before the receiving one has taken the checkpoint.
+    #expect(try tablet.streamHeads().map(\.checkpoint) == [signed])
+  }
+
+  /// A tablet that got the phone's commits without their signature, and was told that the stream ends after the second.
+  private static func misled(_ phone: FavoritesStore) throws -> FavoritesStore {
+    let tablet = try store("tablet")
+    let run = try #require(try phone.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 3)))
+    guard case .appended = try tablet.receive(run) else { throw HeartlogError(.peer, "not appended") }
+    try tablet.endStream(phone.replica, after: CommitNumber(rawValue: 2))
+    return tablet
+  }
+
+  @Test("an end that somebody made up gives way to what the device signed after it, at either end")
+  func madeUpEnd() throws {
+    for isCalling in [true, false] {
+      let phone = try Self.store("phone")
+      try Self.write(4, to: phone)
+      let tablet = try Self.misled(phone)
+      for _ in 0..<2 {
+        _ = try? isCalling ? Self.sync(tablet, with: phone) : Self.sync(phone, with: tablet)
+      }
+      #expect(try Self.checkpoint(of: phone.replica, in: tablet).checkpoint.size == 4)
+      let head = try #require(try tablet.streamHeads().first { $0.replica == phone.replica })
+      #expect(!head.isEnded && head.commit == CommitNumber(rawValue: 4))
+      #expect(phone.digest == tablet.digest)
+      #expect(try Self.sync(tablet, with: phone).isComplete)
+      #expect(tablet.findings.isEmpty)
+    }
+  }
+
+  @Test("an end that somebody made up in a folder stops nobody", arguments: ObjectPlace.Kind.allCases)
+  func madeUpEndInFolder(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
+    let phone = try Self.store("phone")
+    let replica = phone.replica
+    try Self.write(4, to: phone)
+    let tablet = try Self.misled(phone)
+    // The tablet says in the folder that the stream has ended.
+    _ = try folder.sync(tablet)
+    _ = try folder.sync(phone)
+    let laptop = try Self.store("laptop")
+    for _ in 0..<2 {
+      for store in [laptop, tablet, phone] { _ = try folder.sync(store) }
+    }
+    for store in [laptop, tablet] {
+      let head = try #require(try store.streamHeads().first { $0.replica == phone.replica })
+      #expect(!head.isEnded && head.commit == CommitNumber(rawValue: 4) && head.checkpoint != nil)
+      #expect(store.digest == phone.digest)
+    }
+    // Nor does it make the phone another replica, although it had signed nothing when it met the file.
+    #expect(phone.replica == replica)
+  }
+
+  @Test(
+    "devices that meet only in a folder verify, cosign and agree on a vault",
+    arguments: ObjectPlace.Kind.allCases)
+  func folder(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
+    let stores = try ["a", "b", "c"].map { try Self.store($0) }
+    // A process that syncs again and again says every ten minutes what it has seen.
+    var time: Milliseconds = 1_772_438_400_000
+    func sync(_ store: FavoritesStore) throws -> SyncReport {
+      time += 600_000
+      let now = time
+      return try folder.sync(store) { $0.clock = { now } }
+    }
+    for round in 0..<4 {
+      for store in stores {
+        try Self.write(2, to: store, tag: "\(round)-")
+        _ = try sync(store)
+      }
+    }
+    for _ in 0..<3 { for store in stores { #expect(try sync(store).isComplete) } }
+    #expect(Set(stores.map(\.digest)).count == 1)
+    #expect(Set(stores.map { $0.vault?.id }).count == 1)
+    for owner in stores {
+      for store in stores {
+        let signed = try Self.checkpoint(of: owner.replica, in: store)
+        #expect(signed.checkpoint.size == 8)
+        #expect(signed.cosignatures.count == 2)
+      }
+    }
+    let quiet = try sync(stores[0])
+    #expect(quiet.received.commits == 0 && quiet.folder?.written == 0)
+  }
+
+  @Test("a process that syncs again and again says every ten minutes what it has seen")
+  func statements() throws {
+    let folder = try ObjectPlace(.parts)
+    let (phone, tablet) = (try Self.store("phone"), try Self.store("tablet"))
+    var time: Milliseconds = 1_772_438_400_000
+    func statement(after milliseconds: Milliseconds, count: Int) throws -> UInt64? {
+      time += milliseconds
+      let now = time
+      if count > 0 { try Self.write(count, to: phone, tag: "\(now)-") }
+      for store in [phone, tablet] { _ = try folder.sync(store) { $0.clock = { now } } }
+      var catalogue = ObjectCatalogue()
+      try catalogue.update(from: folder.objects, SyncOptions())
+      return FolderListing(catalogue).checkpoints.first {
+        $0.writer == tablet.replica && $0.stream == phone.replica && $0.name.isEnd
+      }?.name.last
+    }
+    let first = try statement(after: 0, count: 2)
+    #expect(first == 2)
+    #expect(try statement(after: 1_000, count: 1) == 2)
+    #expect(try statement(after: 598_999, count: 1) == 2)
+    #expect(try statement(after: 1, count: 0) == 4)
+    #expect(phone.digest == tablet.digest)
+  }
+
+  @Test(
+    "a pass that ends between a proof and its run file leaves the proof to the next one",
+    arguments: ObjectPlace.Kind.allCases)
+  func interrupted(kind: ObjectPlace.Kind) throws {
+    let folder = try ObjectPlace(kind)
+    let phone = try Self.store("phone")
+    try Self.write(3, to: phone)
+    _ = try folder.sync(phone)
+    let names = try folder.names()
+    let run = try #require(names.first { $0.hasSuffix(".run") })
+    try folder.replace(run, with: nil)
+    // The app starts again.
+    _ = try ObjectCarrier(folder.objects).sync(phone, options: SyncOptions())
+    #expect(try folder.names() == names)
+    let late = try Self.store("late")
+    #expect(try folder.sync(late).isComplete)
+    #expect(late.digest == phone.digest)
+  }
+
+  @Test("a folder is not mixed with another vault's", arguments: ObjectPlace.Kind.allCases)
+  func folderOfAnotherVault(kind: ObjectPlace.Kind) throws {
+    let (folder, other) = (try ObjectPlace(kind), try ObjectPlace(kind))
+    let stores = try ["a", "b", "c", "d"].map { try Self.store($0) }
+    for store in stores { try Self.write(1, to: store) }
+    for _ in 0..<2 { for store in stores[..<2] { _ = try folder.sync(store) } }
+    for _ in 0..<2 { for store in stores[2...] { _ = try other.sync(store) } }
+    let error = #expect(throws: HeartlogError.self) { try other.sync(stores[0]) }
+    #expect(error?.code == .otherVault)
+    #expect(try stores[0].streamHeads().count == 2)
+  }
+
+  // MARK: - Vaults
+
+  @Test("two stores that never synced agree on a vault, and a third one follows")
+  func vaults() throws {
+    let stores = try ["a", "b", "c"].map { try Self.store($0) }
+    for store in stores { try Self.write(1, to: store) }
+    try Self.sync(stores[0], with: stores[1])
+    let vault = try #require(stores[0].vault)
+    #expect(vault.isEstablished && stores[1].vault?.id == vault.id && stores[2].vault?.id != vault.id)
+    try Self.sync(stores[2], with: stores[1])
+    #expect(stores[2].vault?.id == vault.id)
+  }
+
+  @Test("two established vaults do not mix, unless a person means it; then all their devices follow")
+  func join() throws {
+    let stores = try ["a", "b", "c", "d"].map { try Self.store($0) }
+    for store in stores { try Self.write(1, to: store) }
+    try Self.sync(stores[0], with: stores[1])
+    try Self.sync(stores[2], with: stores[3])
+    let error = #expect(throws: HeartlogError.self) { try Self.sync(stores[0], with: stores[2]) }
+    #expect(error?.code == .otherVault)
+    #expect(try stores[0].streamHeads().count == 2 && stores[2].streamHeads().count == 2)
+    var joining = SyncOptions()
+    joining.joinsVault = true
+    try Self.sync(stores[0], with: stores[2], joining)
+    #expect(stores[0].vault?.id == stores[2].vault?.id)
+    // `b` was in the vault that `a` left.
+    try Self.sync(stores[1], with: stores[0])
+    #expect(Set(stores.map { $0.vault?.id }).count == 1)
+    for store in stores { try Self.sync(store, with: stores[1]) }
+    #expect(Set(stores.map(\.digest)).count == 2 || Set(stores.map(\.digest)).count == 1)
+  }
+
+  @Test("who joins takes the vault of the other, even of a store that is new and empty")
+  func joinsAnything() {
+    var generator = SeededRandomSource(seed: 8)
+    let ids = (0..<2).map { _ in VaultID.random(using: &generator) }
+    // Of equals, the smaller id would win.
+    let (small, large) = (min(ids[0], ids[1]), max(ids[0], ids[1]))
+    let new = VaultAgreement.Side(membership: VaultMembership(large, isEstablished: false), isEmpty: true)
+    for isEmpty in [false, true] {
+      let joining = VaultAgreement.Side(
+        membership: VaultMembership(small, isEstablished: true), isEmpty: isEmpty, joins: true)
+      #expect(VaultAgreement(joining, new) == .vault(large))
+    }
+  }
+
+  @Test("both ends come to the same vault, whatever they are")
+  func symmetry() {
+    var generator = SeededRandomSource(seed: 7)
+    let ids = (0..<3).map { _ in VaultID.random(using: &generator) }
+    var sides: [VaultAgreement.Side?] = [nil]
+    for id in ids {
+      for former in [[], [ids[0]], [ids[1]]] where !former.contains(id) {
+        for flags in 0..<8 {
+          sides.append(
+            VaultAgreement.Side(
+              membership: VaultMembership(id, isEstablished: flags & 1 != 0, former: former),
+              isEmpty: flags & 2 != 0, joins: flags & 4 != 0))
+        }
+      }
+    }
+    for a in sides {
+      for b in sides {
+        switch (VaultAgreement(a, b), VaultAgreement(b, a)) {
+        case (.refused(let mine, let theirs), .refused(let other, let another)):
+          #expect(mine == another && theirs == other && a?.isEmpty == false && b?.isEmpty == false)
+        case (let one, let other): #expect(one == other, "\(String(describing: a)) \(String(describing: b))")
+        }
+      }
+    }
+  }
+}
+
+/// A store as a dishonest relay shows it.
+final class Relay: ShippedStreams {
+  private let store: FavoritesStore
+  let change = Locked<@Sendable (StreamRun) -> StreamRun>({ $0 })
+  let hidesCheckpoints = Locked(false)
+  let extensionRoots = Locked<[Digest]?>(nil)
+  let commitsPerRun = Locked<UInt64>(.max)
+
+  init(_ store: FavoritesStore) { self.store = store }
+
+  var replica: ReplicaID { store.replica }
+  var name: String { store.name }
+  var vault: VaultMembership? { store.vault }
+  func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError) {
+    try store.join(vault, with: other, isEstablished: isEstablished)
+  }
+  func prepareToShip() throws(HeartlogError) -> HeartlogError? { try store.prepareToShip() }
+
+  func streamHeads() throws(HeartlogError) -> [StreamHead] {
+    try store.streamHeads().map {
+      StreamHead(
+        replica: $0.replica, name: $0.name, commit: $0.commit, root: $0.root, isEnded: $0.isEnded,
+        checkpoint: hidesCheckpoints.withLock { $0 } ? nil : $0.checkpoint)
+    }
+  }
+
+  func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
+    try store.streamRoot(of: replica, at: commit)
+  }
+
+  func streamRun(
+    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
+  ) throws(HeartlogError) -> StreamRun? {
+    let most = commitsPerRun.withLock { $0 }
+    let last = min(last.rawValue - after, most) + after
+    let run = try store.streamRun(of: replica, after: after, upTo: CommitNumber(rawValue: last))
+    let change = change.withLock { $0 }
+    return run.map(change)
+  }
+
+  func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun { try store.receive(run) }
+  func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {}
+
+  func treeExtension(
+    of replica: ReplicaID, from size: UInt64, to end: UInt64
+  ) throws(HeartlogError) -> [Digest] {
+    if let forged = extensionRoots.withLock({ $0 }) { return forged }
+    return try store.treeExtension(of: replica, from: size, to: end)
+  }
+
+  /// A run with another item in its last event, and the root that belongs to it.
+  static func forged(_ run: StreamRun) -> StreamRun {
+    rewritten(run) { commits in
+      guard let last = commits.last, case .event(let event) = last.contents[last.contents.count - 1] else {
+        return
+      }
+      let forged = Event(
+        library: event.library, item: "forged", action: event.action, fields: event.fields)
+      commits[commits.count - 1] = Commit(
+        replica: last.replica, number: last.number, firstSequence: last.firstSequence, stamp: last.stamp,
+        wallTime: last.wallTime, origin: last.origin, heads: last.heads, records: [.event(forged)])
+    }
+  }
+
+  /// The first commit of a run, as a run.
+  static func cut(_ run: StreamRun) -> StreamRun { rewritten(run) { $0 = Array($0.prefix(1)) } }
+
+  private static func rewritten(_ run: StreamRun, _ change: (inout [Commit]) -> Void) -> StreamRun {
+    do {
+      let block = try run.body.withUnsafeBytes {
+        try BlockEncoding.decode(
+          $0, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
+      }
+      var commits = block.commits
+      change(&commits)
+      var tree = MerkleTree()
+      var salts = Salts(block.secrets)
+      var hasher = SHA256Hasher()
+      for commit in commits {
+        tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+      }
+      let body = try BlockEncoding.encode(
+        Block(
+          replica: run.replica, firstCommit: run.firstCommit, headsAtStart: block.headsAtStart,
+          secrets: block.secrets, commits: commits))
+      return StreamRun(
+        replica: run.replica, name: run.name, firstCommit: run.firstCommit, commitCount: commits.count,
+        body: body, root: tree.root)
+    } catch {
+      Issue.record(error)
+      return run
+    }
+  }
+}
