@@ -318,13 +318,13 @@ final class World: SimulatedWorld {
       "erase \(item) in \(library)", device, app,
       { [self] in
         ledger.noteErasing(item)
-        before = ledger.notes(of: item, in: library)
+        before = try notes(ledger.notes(of: item, in: library), in: device)
         known = ledger.notes(of: item, in: library, upTo: store.read { $0.heads })
         _ = try store.erase(item, in: library)
       },
       then: { [self] in
         erasedNotes.formUnion(known)
-        // What another process writes meanwhile may stay: also where nothing is interrupted, one waits for the lock.
+        // What another process writes or receives meanwhile may stay: also where nothing is interrupted, one waits for the lock.
         guard !profile.interrupts, !device.isRotten else { return }
         try checkErased(before, on: device)
       })
@@ -333,11 +333,19 @@ final class World: SimulatedWorld {
   /// Looks for what was erased in the bytes of all files of a store.
   private func checkErased(_ notes: [String], on device: Device) throws {
     for path in Self.files(in: Device.storePath, of: device.disk) {
-      let bytes = try device.disk.contents(of: path)
-      for note in notes where Self.contains(Array(note.utf8), in: bytes) {
+      if let note = try self.notes(notes, in: device, files: [path]).first {
         throw Violation(
           "\(path) of device \(device.index) still contains \"\(note.prefix(20))\", which was erased")
       }
+    }
+  }
+
+  /// Those of some notes that stand in the bytes of a file of a store.
+  private func notes(_ notes: [String], in device: Device, files: [String]? = nil) throws -> [String] {
+    let contents = try (files ?? Self.files(in: Device.storePath, of: device.disk)).map(device.disk.contents)
+    return notes.filter { note in
+      let needle = Array(note.utf8)
+      return contents.contains { Self.contains(needle, in: $0) }
     }
   }
 
