@@ -93,9 +93,9 @@ package final class CoalescedWrites: Sendable {
       return (isDue, entry.pending != nil && before?.pending == nil && !isDue)
     }
     guard begins else { return isDue }
-    let isTimed = scheduler.run(afterMilliseconds: Int(clamping: interval)) { [weak self] in
+    let isTimed = scheduler.run(afterMilliseconds: Int(clamping: interval)) { [weak self, scheduler] in
       // After an error the values still wait, and the next report or `flush` throws it.
-      try? self?.flush { $0.isDue(since: nil, at: $1) }
+      scheduler.run { [weak self] in try? self?.flush { $0.isDue(since: nil, at: $1) } }
     }
     return isDue || !isTimed
   }

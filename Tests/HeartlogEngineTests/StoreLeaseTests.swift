@@ -1,3 +1,4 @@
+import Dispatch
 import HeartlogCrashModel
 import HeartlogFiles
 import Testing
@@ -43,6 +44,19 @@ struct StoreLeaseTests {
     #expect(!lease.isInSeries(at: 12 * Self.millisecond))
     lease.noteBatch(from: 12 * Self.millisecond, to: 13 * Self.millisecond)
     #expect(!lease.isKept)
+  }
+
+  @Test("a lease ends although every thread for other work waits")
+  func leaseEndsMeanwhile() throws {
+    let gate = DispatchSemaphore(value: 0)
+    let count = 32
+    for _ in 0..<count { WorkerPool.shared.run { gate.wait() } }
+    defer { for _ in 0..<count { gate.signal() } }
+    let (store, _) = try TestStore.inMemory()
+    let buffering = try store.open(TestStore.options())
+    try buffering.write(0, .buffered)
+    try store.open(TestStore.options(seed: 3)).write(1, .durable)
+    withExtendedLifetime(buffering) {}
   }
 
   /// A log in the middle of a series, and another one that does not wait for the lock.

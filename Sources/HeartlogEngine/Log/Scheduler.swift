@@ -22,7 +22,7 @@ package protocol Scheduler: Sendable {
   /// Like `run`, for long work that nothing waits for. It is dropped if the system cannot create a thread.
   func runUnhurried(_ job: @escaping @Sendable () -> Void)
 
-  /// Like `run`, later.
+  /// Like `run`, later, for jobs that never wait for the lock of a store: leases end in time even if many other jobs wait for locks.
   ///
   /// - Returns: false if the system cannot create a thread. The job is then dropped.
   func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool
@@ -56,6 +56,8 @@ private final class JobTimer: Sendable {
   private static let millisecondsMax: UInt64 = 1 << 40
 
   private let pool = WorkerPool(threadsMax: 1)
+  /// Not the shared one: all of its threads may wait for locks of stores.
+  private let started = WorkerPool(threadsMax: 4)
   /// In the order in which they are due.
   private let waiting = Locked<[Waiting]>([])
   private let isRunning = Locked(false)
@@ -88,7 +90,7 @@ private final class JobTimer: Sendable {
         waiting.removeFirst(due.count)
         return (due.map(\.job), waiting.first?.nanoseconds)
       }
-      for job in jobs { WorkerPool.shared.run(job) }
+      for job in jobs { started.run(job) }
       guard jobs.isEmpty else { continue }
       let timeout = next.map { DispatchTime.now() + .nanoseconds(Int(clamping: $0 - now)) }
       _ = isChanged.wait(timeout: timeout ?? .distantFuture)

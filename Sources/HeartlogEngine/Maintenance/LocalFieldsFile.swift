@@ -250,9 +250,10 @@ package final class LocalFieldsFile: Sendable {
       try file.write(bytes, at: UInt64(readBytes))
       let isTimed =
         !isDurable
-        && options.scheduler.run(afterMilliseconds: Self.unsyncedMilliseconds) { [weak self] in
+        && options.scheduler.run(afterMilliseconds: Self.unsyncedMilliseconds) {
+          [weak self, scheduler = options.scheduler] in
           // A failure is thrown by the next write or `flush`, which replaces the file.
-          try? self?.flush(as: replica)
+          scheduler.run { [weak self] in try? self?.flush(as: replica) }
         }
       if !isTimed { try synchronize(file) }
       state.withLock { state in
