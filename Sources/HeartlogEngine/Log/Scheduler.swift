@@ -102,7 +102,7 @@ private final class JobTimer: Sendable {
 /// that a task awaits. A thread that tasks run on must never block on these.
 ///
 /// The number of threads is small, regardless of the number of stores. Threads are created when there is work, and are kept.
-package final class WorkerPool: @unchecked Sendable {
+package final class WorkerPool: Sendable {
   package static let shared = WorkerPool(threadsMax: 16)
   /// For long work that nothing waits for, such as sealing and snapshots. If other threads need the cores, it leaves most of them to those.
   package static let unhurried = WorkerPool(threadsMax: 4, isUnhurried: true)
@@ -110,13 +110,15 @@ package final class WorkerPool: @unchecked Sendable {
   /// The pool that helps the calling thread with its work, or nil if the calling thread has low priority. It then works alone.
   static var helping: WorkerPool? { ThreadPriority.isLow ? nil : shared }
 
-  // Everything below is accessed only in the monitor.
-  private let monitor = Monitor()
+  private struct State {
+    var jobs: [@Sendable () -> Void] = []
+    var threads = 0
+    var idleThreads = 0
+  }
+
+  private let monitor = Monitor(State())
   private let threadsMax: Int
   private let isUnhurried: Bool
-  private var jobs: [@Sendable () -> Void] = []
-  private var threads = 0
-  private var idleThreads = 0
 
   init(threadsMax: Int, isUnhurried: Bool = false) {
     self.threadsMax = threadsMax
@@ -133,11 +135,13 @@ package final class WorkerPool: @unchecked Sendable {
   ///
   /// - Returns: false if there are none and the system cannot create any. The job is then dropped.
   func runElsewhere(_ job: @escaping @Sendable () -> Void) -> Bool {
-    monitor.withLock {
-      if jobs.count >= idleThreads, threads < threadsMax, start() { threads += 1 }
-      guard threads > 0 else { return false }
-      assert(idleThreads <= threads && threads <= threadsMax, "there are no more threads than allowed")
-      jobs.append(job)
+    monitor.withLock { state in
+      if state.jobs.count >= state.idleThreads, state.threads < threadsMax, start() { state.threads += 1 }
+      guard state.threads > 0 else { return false }
+      assert(
+        state.idleThreads <= state.threads && state.threads <= threadsMax,
+        "there are no more threads than allowed")
+      state.jobs.append(job)
       monitor.notifyOne()
       return true
     }
@@ -170,12 +174,12 @@ package final class WorkerPool: @unchecked Sendable {
   }
 
   private func next() -> @Sendable () -> Void {
-    monitor.withLock {
-      idleThreads += 1
-      while jobs.isEmpty { monitor.wait() }
-      idleThreads -= 1
-      assert(idleThreads >= 0 && !jobs.isEmpty, "a thread is woken for a job")
-      return jobs.removeFirst()
+    monitor.withLock { state in
+      state.idleThreads += 1
+      while state.jobs.isEmpty { monitor.wait(&state) }
+      state.idleThreads -= 1
+      assert(state.idleThreads >= 0, "a thread that works is not idle")
+      return state.jobs.removeFirst()
     }
   }
 }

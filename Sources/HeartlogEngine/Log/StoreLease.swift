@@ -304,7 +304,7 @@ struct ExclusiveLog: ~Copyable {
 /// Guarded by the log's monitor.
 final class StoreLease {
   let lock: StoreLock
-  private let monitor: Monitor
+  private let monitor: Monitor<Void>
 
   @exclusivity(unchecked) private(set) var isHeld = false
   private var isAcquiring = false
@@ -337,7 +337,7 @@ final class StoreLease {
   /// True if an operation failed before it was complete. All files are checked before the next write.
   @exclusivity(unchecked) var looksAgain = false
 
-  init(_ lock: StoreLock, monitor: Monitor) {
+  init(_ lock: StoreLock, monitor: Monitor<Void>) {
     self.lock = lock
     self.monitor = monitor
   }

@@ -443,19 +443,21 @@ private struct CommitsAhead {
 }
 
 /// Hashes the leaves of a block's commits, on several threads if there are many. This is most of the cost of receiving commits.
-final class LeafHashing: @unchecked Sendable {
+final class LeafHashing: Sendable {
+  private struct State {
+    var next = 0
+    var underWay = 0
+    var results: [Result<BlockLeafHasher.Hashes, MalformedError>?]
+  }
+
   private let parts: BlockLeafHasher
-  private let monitor = Monitor()
-  // Everything below is guarded by `monitor`.
-  private var next = 0
-  private var underWay = 0
-  private var results: [Result<BlockLeafHasher.Hashes, MalformedError>?]
+  private let monitor: Monitor<State>
 
   private static let helpersMax = 3
 
   private init(_ block: ColumnBlock) {
     parts = BlockLeafHasher(block)
-    results = Array(repeating: nil, count: parts.count)
+    monitor = Monitor(State(results: Array(repeating: nil, count: parts.count)))
   }
 
   /// Appends the leaves of a block's commits to the tree before them.
@@ -471,9 +473,9 @@ final class LeafHashing: @unchecked Sendable {
     let helpers = min(helpersMax, hashing.parts.count - 1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) - 1)
     if let pool = WorkerPool.helping { for _ in 0..<max(0, helpers) { pool.run { hashing.work() } } }
     hashing.work()
-    let results = hashing.monitor.withLock {
-      while hashing.underWay > 0 { hashing.monitor.wait() }
-      return hashing.results
+    let results = hashing.monitor.withLock { state in
+      while state.underWay > 0 { hashing.monitor.wait(&state) }
+      return state.results
     }
     var hasher = SHA256Hasher()
     assert(results.allSatisfy { $0 != nil }, "every part of the block was hashed")
@@ -502,21 +504,21 @@ final class LeafHashing: @unchecked Sendable {
   private func work() {
     while let part = takePart() {
       let result = Result { () throws(MalformedError) in try parts.hashes(of: part) }
-      monitor.withLock {
-        assert(results[part] == nil && underWay > 0, "one thread hashes a part")
-        results[part] = result
-        underWay -= 1
+      monitor.withLock { state in
+        assert(state.results[part] == nil && state.underWay > 0, "one thread hashes a part")
+        state.results[part] = result
+        state.underWay -= 1
         monitor.notifyAll()
       }
     }
   }
 
   private func takePart() -> Int? {
-    monitor.withLock {
-      guard next < parts.count else { return nil }
-      next += 1
-      underWay += 1
-      return next - 1
+    monitor.withLock { state in
+      guard state.next < parts.count else { return nil }
+      state.next += 1
+      state.underWay += 1
+      return state.next - 1
     }
   }
 }

@@ -14,8 +14,7 @@ import HeartlogFormat
 /// Connections and the memory for bodies are shared out: among addresses, then among the vaults of an address, then among the sessions of
 /// a vault. When one of them is used up, whoever holds most gives way to whoever would still hold less.
 ///
-/// Unchecked: guarded by `monitor`.
-final class ClientConnections: @unchecked Sendable {
+final class ClientConnections: Sendable {
   struct Limits: Sendable {
     var connections = 4_096
     /// Bytes of all bodies that are in memory at a time.
@@ -72,18 +71,95 @@ final class ClientConnections: @unchecked Sendable {
     }
   }
 
+  /// All of them.
+  private struct Table {
+    let shutDown: @Sendable (_ descriptor: Int32) -> Void
+    var free: Int
+    var connections: [Int: Connection] = [:]
+    /// Those that were not dropped, in the order in which they came.
+    var open: [String: [Int]] = [:]
+    var openCount = 0
+    var lastID = 0
+    var isEnding = false
+    var thread: WorkerThread?
+
+    /// Closes the first connection of an address that waits for a request, or else its first stream.
+    ///
+    /// - Returns: Whether it was a spare one; `nil` if there is none.
+    mutating func dropFirst(of address: String, streams: Bool) -> Bool? {
+      func first(where isWanted: (Connection.State) -> Bool) -> Int? {
+        open[address]?.first { connections[$0].map { isWanted($0.state) } ?? false }
+      }
+      let found =
+        first { if case .waiting = $0 { true } else { false } }
+        ?? (streams ? first { if case .streaming = $0 { true } else { false } } : nil)
+      guard let found else { return nil }
+      drop(found)
+      return connections[found]?.isSpare
+    }
+
+    mutating func drop(_ id: Int) {
+      guard let connection = connections[id], !connection.isDropped else { return }
+      forget(id)
+      if connection.isReleasable {
+        free += connection.held
+        connections[id]?.held = 0
+      }
+      connections[id]?.isDropped = true
+      connections[id]?.deadline = nil
+      shutDown(connection.descriptor)
+      // A suspended connection does not look at its socket.
+      if case .streaming(let end) = connection.state { end() }
+    }
+
+    /// Counts a connection no more among those that are open.
+    mutating func forget(_ id: Int) {
+      guard let connection = connections[id], !connection.isDropped else { return }
+      let address = connection.owner.address
+      if let place = open[address]?.firstIndex(of: id) {
+        open[address]?.remove(at: place)
+        openCount -= 1
+      }
+      if open[address]?.isEmpty ?? false { open[address] = nil }
+    }
+
+    /// The connections that give way so that another one may hold more bytes; `nil` if it holds its share already.
+    func victims(_ byteCount: Int, for id: Int) -> [Int]? {
+      guard let taker = connections[id]?.owner else { return nil }
+      let holders = connections.filter { $0.value.held > 0 }
+      var missing = byteCount - free
+      var victims: [Int] = []
+      for partCount in 1...Owner.partCount {
+        let outer = taker.prefix(partCount - 1)
+        var groups: [Owner: [(id: Int, held: Int, isReleasable: Bool)]] = [:]
+        for (id, holder) in holders where partCount == 1 || holder.owner.prefix(partCount - 1) == outer {
+          groups[holder.owner.prefix(partCount), default: []].append((id, holder.held, holder.isReleasable))
+        }
+        let own = groups.removeValue(forKey: taker.prefix(partCount)) ?? []
+        let share = own.reduce(byteCount) { $0 + $1.held }
+        while missing > 0 {
+          let largest = groups.map { (owner: $0, held: $1.reduce(0) { $0 + $1.held }) }.max {
+            $0.held < $1.held
+          }
+          guard let largest, largest.held > share else { break }
+          let victim = groups[largest.owner]?.filter(\.isReleasable).max { $0.held < $1.held }
+          guard let victim else {
+            groups[largest.owner] = nil
+            continue
+          }
+          groups[largest.owner]?.removeAll { $0.id == victim.id }
+          victims.append(victim.id)
+          missing -= victim.held
+        }
+        if missing <= 0 { return victims }
+      }
+      return nil
+    }
+  }
+
   private let limits: Limits
   private let now: @Sendable () -> UInt64
-  private let shutDown: @Sendable (_ descriptor: Int32) -> Void
-  private let monitor = Monitor()
-  private var connections: [Int: Connection] = [:]
-  /// Those that were not dropped, in the order in which they came.
-  private var open: [String: [Int]] = [:]
-  private var openCount = 0
-  private var lastID = 0
-  private var free: Int
-  private var isEnding = false
-  private var thread: WorkerThread?
+  private let monitor: Monitor<Table>
 
   /// - Parameter shutDown: Ends both directions of a socket. The one who opened it closes it.
   init(
@@ -92,40 +168,40 @@ final class ClientConnections: @unchecked Sendable {
   ) {
     self.limits = limits
     self.now = now
-    self.shutDown = shutDown
-    free = limits.bodyBytes
+    monitor = Monitor(Table(shutDown: shutDown, free: limits.bodyBytes))
   }
 
   // MARK: Deadlines
 
   /// Closes connections that are late, from now on.
   func start() throws(HeartlogError) {
-    thread = try WorkerThread { [unowned self] in keepClosing() }
+    let thread = try WorkerThread { [unowned self] in keepClosing() }
+    monitor.withLock { $0.thread = thread }
   }
 
   private func keepClosing() {
-    while monitor.withLock({
-      if !isEnding { monitor.wait(milliseconds: 1_000) }
-      return !isEnding
+    while monitor.withLock({ table in
+      if !table.isEnding { monitor.wait(&table, milliseconds: 1_000) }
+      return !table.isEnding
     }) { closeLate() }
   }
 
   func stop() {
-    let thread = monitor.withLock {
-      isEnding = true
+    let thread = monitor.withLock { table in
+      table.isEnding = true
       monitor.notifyAll()
-      defer { self.thread = nil }
-      return self.thread
+      defer { table.thread = nil }
+      return table.thread
     }
     thread?.join()
   }
 
   /// Closes the connections whose deadlines are over.
   func closeLate() {
-    monitor.withLock {
+    monitor.withLock { table in
       let now = now()
-      for (id, connection) in connections {
-        if let deadline = connection.deadline, deadline <= now { drop(id) }
+      for (id, connection) in table.connections {
+        if let deadline = connection.deadline, deadline <= now { table.drop(id) }
       }
     }
   }
@@ -138,34 +214,34 @@ final class ClientConnections: @unchecked Sendable {
 
   /// Adds a connection. If there are too many, another one is closed for it, or it is a spare one.
   func add(_ descriptor: Int32, of address: String) -> Int {
-    monitor.withLock {
-      let count = (open[address]?.count ?? 0) + 1
+    monitor.withLock { table in
+      let count = (table.open[address]?.count ?? 0) + 1
       var isSpare = false
       if count > limits.connectionsOfAddress {
-        isSpare = dropFirst(of: address, streams: false) ?? true
-      } else if openCount >= limits.connections {
-        let largest = open.max { $0.value.count < $1.value.count }
+        isSpare = table.dropFirst(of: address, streams: false) ?? true
+      } else if table.openCount >= limits.connections {
+        let largest = table.open.max { $0.value.count < $1.value.count }
         if let largest, largest.value.count > count {
-          isSpare = dropFirst(of: largest.key, streams: true) ?? true
+          isSpare = table.dropFirst(of: largest.key, streams: true) ?? true
         } else {
-          isSpare = dropFirst(of: address, streams: false) ?? true
+          isSpare = table.dropFirst(of: address, streams: false) ?? true
         }
       }
-      lastID += 1
-      connections[lastID] = Connection(
+      table.lastID += 1
+      table.connections[table.lastID] = Connection(
         descriptor: descriptor, owner: Owner(address: address),
         deadline: deadline(isSpare ? Self.spareSeconds : HubLimits.silenceSeconds), isSpare: isSpare)
-      open[address, default: []].append(lastID)
-      openCount += 1
-      return lastID
+      table.open[address, default: []].append(table.lastID)
+      table.openCount += 1
+      return table.lastID
     }
   }
 
   /// Forgets a connection. Its descriptor is valid until this returns.
   func remove(_ id: Int) {
-    monitor.withLock {
-      forget(id)
-      free += connections.removeValue(forKey: id)?.held ?? 0
+    monitor.withLock { table in
+      table.forget(id)
+      table.free += table.connections.removeValue(forKey: id)?.held ?? 0
     }
   }
 
@@ -173,29 +249,29 @@ final class ClientConnections: @unchecked Sendable {
   ///
   /// - Returns: Whether requests of all kinds are answered on this connection.
   func begin(_ id: Int) -> Bool {
-    change(id) { connection in
-      connection.state = .working
-      connection.deadline = nil
-    }
-    return monitor.withLock { connections[id]?.isSpare == false }
+    work(id)
+    return monitor.withLock { $0.connections[id]?.isSpare == false }
   }
 
   /// A request was answered, or given up.
   func end(_ id: Int) {
-    monitor.withLock { free += connections[id]?.held ?? 0 }
-    change(id) { connection in
+    monitor.withLock { table in
+      guard var connection = table.connections[id] else { return }
+      table.free += connection.held
       connection.held = 0
       connection.owner = connection.owner.prefix(1)
       connection.state = .waiting
       connection.deadline = deadline(HubLimits.silenceSeconds)
+      table.connections[id] = connection
     }
   }
 
   /// An answer is sent that has so many bytes.
   func send(_ id: Int, byteCount: Int) {
-    change(id) { connection in
-      connection.state = .sending
-      connection.deadline = deadline(HubLimits.silenceSeconds, byteCount: byteCount)
+    let deadline = deadline(HubLimits.silenceSeconds, byteCount: byteCount)
+    monitor.withLock { table in
+      table.connections[id]?.state = .sending
+      table.connections[id]?.deadline = deadline
     }
   }
 
@@ -203,59 +279,11 @@ final class ClientConnections: @unchecked Sendable {
   ///
   /// - Parameter end: Ends it. Called from any thread.
   func stream(_ id: Int, end: @escaping @Sendable () -> Void) {
-    change(id) { $0.state = .streaming(end: end) }
+    monitor.withLock { $0.connections[id]?.state = .streaming(end: end) }
   }
 
   /// Closes a connection whose client is too slow.
-  func close(_ id: Int) { monitor.withLock { drop(id) } }
-
-  private func change(_ id: Int, _ body: (inout Connection) -> Void) {
-    monitor.withLock {
-      guard var connection = connections[id] else { return }
-      body(&connection)
-      connections[id] = connection
-    }
-  }
-
-  /// Closes the first connection of an address that waits for a request, or else its first stream.
-  ///
-  /// - Returns: Whether it was a spare one; `nil` if there is none.
-  private func dropFirst(of address: String, streams: Bool) -> Bool? {
-    func first(where isWanted: (Connection.State) -> Bool) -> Int? {
-      open[address]?.first { connections[$0].map { isWanted($0.state) } ?? false }
-    }
-    let found =
-      first { if case .waiting = $0 { true } else { false } }
-      ?? (streams ? first { if case .streaming = $0 { true } else { false } } : nil)
-    guard let found else { return nil }
-    drop(found)
-    return connections[found]?.isSpare
-  }
-
-  private func drop(_ id: Int) {
-    guard let connection = connections[id], !connection.isDropped else { return }
-    forget(id)
-    if connection.isReleasable {
-      free += connection.held
-      connections[id]?.held = 0
-    }
-    connections[id]?.isDropped = true
-    connections[id]?.deadline = nil
-    shutDown(connection.descriptor)
-    // A suspended connection does not look at its socket.
-    if case .streaming(let end) = connection.state { end() }
-  }
-
-  /// Counts a connection no more among those that are open.
-  private func forget(_ id: Int) {
-    guard let connection = connections[id], !connection.isDropped else { return }
-    let address = connection.owner.address
-    if let place = open[address]?.firstIndex(of: id) {
-      open[address]?.remove(at: place)
-      openCount -= 1
-    }
-    if open[address]?.isEmpty ?? false { open[address] = nil }
-  }
+  func close(_ id: Int) { monitor.withLock { $0.drop(id) } }
 
   // MARK: Bodies
 
@@ -263,32 +291,33 @@ final class ClientConnections: @unchecked Sendable {
   ///
   /// - Returns: Whether there would be room for it. It takes none before it comes.
   func receive(_ id: Int, _ byteCount: Int, vault: VaultID?, session: Digest?) -> Bool {
-    change(id) { connection in
-      connection.owner.vault = vault
-      connection.owner.session = session
-      guard byteCount > 0 else { return }
-      connection.state = .receiving
-      connection.deadline = deadline(HubLimits.silenceSeconds)
+    monitor.withLock { table in
+      table.connections[id]?.owner.vault = vault
+      table.connections[id]?.owner.session = session
+      if byteCount > 0 {
+        table.connections[id]?.state = .receiving
+        table.connections[id]?.deadline = deadline(HubLimits.silenceSeconds)
+      }
+      return byteCount <= table.free || table.victims(byteCount, for: id) != nil
     }
-    return monitor.withLock { byteCount <= free || victims(byteCount, for: id) != nil }
   }
 
   /// Takes memory for bytes that came or will be sent. If there is none, other connections may be closed for them.
   ///
   /// - Returns: False if there is no room for them.
   func take(_ id: Int, _ byteCount: Int) -> Bool {
-    monitor.withLock {
-      guard let connection = connections[id], !connection.isDropped else { return false }
-      if byteCount > free {
-        guard let victims = victims(byteCount, for: id) else { return false }
-        for victim in victims { drop(victim) }
+    monitor.withLock { table in
+      guard let connection = table.connections[id], !connection.isDropped else { return false }
+      if byteCount > table.free {
+        guard let victims = table.victims(byteCount, for: id) else { return false }
+        for victim in victims { table.drop(victim) }
       }
-      free -= byteCount
-      connections[id]?.held += byteCount
+      table.free -= byteCount
+      table.connections[id]?.held += byteCount
       if let deadline = connection.deadline {
         // Bytes are worth the time that they may take.
         let nanoseconds = UInt64(byteCount) * 1_000_000_000 / UInt64(HubLimits.bytesPerSecond)
-        connections[id]?.deadline = deadline + nanoseconds
+        table.connections[id]?.deadline = deadline + nanoseconds
       }
       return true
     }
@@ -296,57 +325,24 @@ final class ClientConnections: @unchecked Sendable {
 
   /// The body is there: the engine takes it.
   func work(_ id: Int) {
-    change(id) { connection in
-      connection.state = .working
-      connection.deadline = nil
+    monitor.withLock { table in
+      table.connections[id]?.state = .working
+      table.connections[id]?.deadline = nil
     }
   }
 
-  /// The connections that give way so that another one may hold more bytes; `nil` if it holds its share already.
-  private func victims(_ byteCount: Int, for id: Int) -> [Int]? {
-    guard let taker = connections[id]?.owner else { return nil }
-    let holders = connections.filter { $0.value.held > 0 }
-    var missing = byteCount - free
-    var victims: [Int] = []
-    for partCount in 1...Owner.partCount {
-      let outer = taker.prefix(partCount - 1)
-      var groups: [Owner: [(id: Int, held: Int, isReleasable: Bool)]] = [:]
-      for (id, holder) in holders where partCount == 1 || holder.owner.prefix(partCount - 1) == outer {
-        groups[holder.owner.prefix(partCount), default: []].append((id, holder.held, holder.isReleasable))
-      }
-      let own = groups.removeValue(forKey: taker.prefix(partCount)) ?? []
-      let share = own.reduce(byteCount) { $0 + $1.held }
-      while missing > 0 {
-        let largest = groups.map { (owner: $0, held: $1.reduce(0) { $0 + $1.held }) }.max {
-          $0.held < $1.held
-        }
-        guard let largest, largest.held > share else { break }
-        let victim = groups[largest.owner]?.filter(\.isReleasable).max { $0.held < $1.held }
-        guard let victim else {
-          groups[largest.owner] = nil
-          continue
-        }
-        groups[largest.owner]?.removeAll { $0.id == victim.id }
-        victims.append(victim.id)
-        missing -= victim.held
-      }
-      if missing <= 0 { return victims }
-    }
-    return nil
-  }
 }
 
-/// How many requests an address may make in a second. Unchecked: guarded by `monitor`.
-final class RateLimit: @unchecked Sendable {
+/// How many requests an address may make in a second.
+final class RateLimit: Sendable {
   private struct Bucket {
     var requests: Double
     var time: UInt64
   }
 
-  private let monitor = Monitor()
   private let rate: Double
   private let now: @Sendable () -> UInt64
-  private var buckets: [String: Bucket] = [:]
+  private let buckets = Locked<[String: Bucket]>([:])
   private static let bucketsMax = 65_536
 
   init(_ rate: Int, now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds) {
@@ -356,7 +352,7 @@ final class RateLimit: @unchecked Sendable {
 
   /// Counts a request. Returns false if it is one too many.
   func admits(_ address: String) -> Bool {
-    monitor.withLock {
+    buckets.withLock { buckets in
       let now = now()
       if buckets.count >= Self.bucketsMax {
         // Those that are full again are like new ones.

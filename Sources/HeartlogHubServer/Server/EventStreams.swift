@@ -2,22 +2,39 @@ import CMicrohttpd
 import HeartlogFiles
 import HeartlogFormat
 
-/// The open event streams, and the thread that fills them. Unchecked: guarded by `monitor`.
-final class EventStreams: @unchecked Sendable {
-  private let service: HubService
-  private let monitor = Monitor()
-  private var streams: [VaultID: [ObjectIdentifier: EventStream]] = [:]
-  private var due: [ObjectIdentifier: EventStream] = [:]
-  /// Vaults of which keys were removed.
-  private var unsure: Set<VaultID> = []
-  private var isEnding = false
-  /// The streams that are not looked at yet in this cycle, and how many it began with. One after the other, so that comments to all of them
-  /// never keep an event waiting.
-  private var cycle: [EventStream] = []
-  private var cycleCount = 0
-  private var lastTurn = MonotonicClock.nanoseconds()
-  private var thread: WorkerThread?
+/// The open event streams, and the thread that fills them.
+final class EventStreams: Sendable {
+  private struct State {
+    var streams: [VaultID: [ObjectIdentifier: EventStream]] = [:]
+    var due: [ObjectIdentifier: EventStream] = [:]
+    /// Vaults of which keys were removed.
+    var unsure: Set<VaultID> = []
+    var isEnding = false
+    /// The streams that are not looked at yet in this cycle, and how many it began with. One after the other, so that comments to all of
+    /// them never keep an event waiting.
+    var cycle: [EventStream] = []
+    var cycleCount = 0
+    var lastTurn = MonotonicClock.nanoseconds()
+    var thread: WorkerThread?
 
+    func streams(of vault: VaultID) -> [EventStream] { streams[vault].map { Array($0.values) } ?? [] }
+
+    /// Takes the next streams of the cycle, as many as the time since the last turn asks for.
+    mutating func takeFromCycle(_ now: UInt64) -> [EventStream] {
+      if cycle.isEmpty {
+        cycle = streams.values.flatMap(\.values)
+        cycleCount = cycle.count
+      }
+      let share = Double(now - lastTurn) / EventStreams.cycleNanoseconds * Double(cycleCount)
+      lastTurn = now
+      let taken = Array(cycle.suffix(max(1, Int(min(share, Double(cycleCount)).rounded(.up)))))
+      cycle.removeLast(taken.count)
+      return taken
+    }
+  }
+
+  private let service: HubService
+  private let monitor = Monitor(State())
   /// The most streams of a vault.
   private let vaultMax: Int
 
@@ -25,58 +42,60 @@ final class EventStreams: @unchecked Sendable {
     self.service = service
     self.vaultMax = vaultMax
     service.engine.observe { [weak self] in self?.tell($0) }
-    thread = try WorkerThread { [weak self] in while self?.turn() ?? false {} }
+    let thread = try WorkerThread { [weak self] in while self?.turn() ?? false {} }
+    monitor.withLock { $0.thread = thread }
   }
 
-  var count: Int { monitor.withLock { streams.values.reduce(0) { $0 + $1.count } } }
+  var count: Int { monitor.withLock { $0.streams.values.reduce(0) { $0 + $1.count } } }
 
   /// Adds a stream, for which another one of its session or its vault may end. Returns false if the hub stops.
   func add(_ stream: EventStream) -> Bool {
-    monitor.withLock {
-      if isEnding { return false }
-      let others = streams[stream.member.vault].map { Array($0.values) } ?? []
+    monitor.withLock { state in
+      if state.isEnding { return false }
+      let others = state.streams(of: stream.member.vault)
       let own = others.filter { $0.token == stream.token }
       let surplus = own.count >= HubLimits.streamsMax ? own : others.count >= vaultMax ? others : []
       surplus.min { $0.start < $1.start }?.finish()
-      streams[stream.member.vault, default: [:]][ObjectIdentifier(stream)] = stream
-      due[ObjectIdentifier(stream)] = stream
+      state.streams[stream.member.vault, default: [:]][ObjectIdentifier(stream)] = stream
+      state.due[ObjectIdentifier(stream)] = stream
       monitor.notifyAll()
       return true
     }
   }
 
   func remove(_ stream: EventStream) {
-    monitor.withLock {
-      streams[stream.member.vault]?[ObjectIdentifier(stream)] = nil
-      if streams[stream.member.vault]?.isEmpty ?? false { streams[stream.member.vault] = nil }
-      due[ObjectIdentifier(stream)] = nil
+    monitor.withLock { state in
+      let vault = stream.member.vault
+      state.streams[vault]?[ObjectIdentifier(stream)] = nil
+      if state.streams[vault]?.isEmpty ?? false { state.streams[vault] = nil }
+      state.due[ObjectIdentifier(stream)] = nil
     }
   }
 
   /// Objects were put in a vault.
   private func tell(_ vault: VaultID) {
-    monitor.withLock {
-      guard let streams = streams[vault] else { return }
-      due.merge(streams) { $1 }
+    monitor.withLock { state in
+      guard let streams = state.streams[vault] else { return }
+      state.due.merge(streams) { $1 }
       monitor.notifyAll()
     }
   }
 
   /// Sessions of a vault may be over.
   func check(_ vault: VaultID) {
-    monitor.withLock {
-      unsure.insert(vault)
+    monitor.withLock { state in
+      state.unsure.insert(vault)
       monitor.notifyAll()
     }
   }
 
   /// Ends all streams, and takes no more.
   func close() {
-    let thread = monitor.withLock {
-      isEnding = true
+    let thread = monitor.withLock { state in
+      state.isEnding = true
       monitor.notifyAll()
-      defer { self.thread = nil }
-      return self.thread
+      defer { state.thread = nil }
+      return state.thread
     }
     thread?.join()
   }
@@ -85,35 +104,22 @@ final class EventStreams: @unchecked Sendable {
   private static let cycleNanoseconds = 5e9
   private static let pauseMilliseconds = 50
 
-  /// Takes the next streams of the cycle, as many as the time since the last turn asks for. - Precondition: The mutex is held.
-  private func takeFromCycle(_ now: UInt64) -> [EventStream] {
-    if cycle.isEmpty {
-      cycle = streams.values.flatMap(\.values)
-      cycleCount = cycle.count
-    }
-    let share = Double(now - lastTurn) / Self.cycleNanoseconds * Double(cycleCount)
-    lastTurn = now
-    let taken = Array(cycle.suffix(max(1, Int(min(share, Double(cycleCount)).rounded(.up)))))
-    cycle.removeLast(taken.count)
-    return taken
-  }
-
   /// Fills the streams that are due. Returns false at the end.
   private func turn() -> Bool {
-    let (work, checked, unsure) = monitor.withLock { () -> ([EventStream], [EventStream], [EventStream]) in
-      if due.isEmpty, self.unsure.isEmpty, !isEnding {
-        monitor.wait(milliseconds: streams.isEmpty ? 1_000 : Self.pauseMilliseconds)
+    let (work, checked, unsure, left) = monitor.withLock { state in
+      if state.due.isEmpty, state.unsure.isEmpty, !state.isEnding {
+        monitor.wait(&state, milliseconds: state.streams.isEmpty ? 1_000 : Self.pauseMilliseconds)
       }
       defer {
-        due = [:]
-        self.unsure = []
+        state.due = [:]
+        state.unsure = []
       }
       return (
-        Array(due.values), takeFromCycle(MonotonicClock.nanoseconds()),
-        self.unsure.flatMap { streams[$0].map { Array($0.values) } ?? [] }
+        Array(state.due.values), state.takeFromCycle(MonotonicClock.nanoseconds()),
+        state.unsure.flatMap(state.streams(of:)),
+        state.isEnding ? state.streams.values.flatMap(\.values) : nil
       )
     }
-    let left = monitor.withLock { isEnding ? streams.values.flatMap(\.values) : nil }
     if let left {
       for stream in left { stream.finish() }
       return false
@@ -131,12 +137,12 @@ final class EventStreams: @unchecked Sendable {
       if now >= stream.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }
     }
     if !late.isEmpty {
-      monitor.withLock {
-        for stream in late where streams[stream.member.vault]?[ObjectIdentifier(stream)] != nil {
-          due[ObjectIdentifier(stream)] = stream
+      monitor.withLock { state in
+        for stream in late where state.streams[stream.member.vault]?[ObjectIdentifier(stream)] != nil {
+          state.due[ObjectIdentifier(stream)] = stream
         }
         // A client that is slow is asked again soon.
-        monitor.wait(milliseconds: 50)
+        monitor.wait(&state, milliseconds: 50)
       }
     }
     return true
@@ -152,8 +158,19 @@ final class EventStreams: @unchecked Sendable {
 
 /// One answer to `GET …/changes`: "Changes" in docs/hub.md.
 ///
-/// Unchecked: what changes is guarded by `monitor`, the connection included: it is suspended while `isSuspended` says so.
-final class EventStream: @unchecked Sendable {
+/// The connection is suspended while `isSuspended` says so.
+final class EventStream: Sendable {
+  private struct State {
+    var pending: [UInt8] = Array(":\n\n".utf8)
+    var isSuspended = false
+    var isEnded = false
+    var cursor: String?
+    var lastEvent = MonotonicClock.nanoseconds()
+
+    /// Whether the client has not taken all that was sent.
+    var isBusy: Bool { !pending.isEmpty && !isSuspended }
+  }
+
   let member: VaultMember
   let token: Digest
   let start = MonotonicClock.nanoseconds()
@@ -161,12 +178,7 @@ final class EventStream: @unchecked Sendable {
   private let connection: ConnectionHandle
   /// Closes the connection.
   private let drop: @Sendable () -> Void
-  private let monitor = Monitor()
-  private var pending: [UInt8] = Array(":\n\n".utf8)
-  private var isSuspended = false
-  private var isEnded = false
-  private var cursor: String?
-  private var lastEvent = MonotonicClock.nanoseconds()
+  private let state: Locked<State>
 
   init(
     member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle,
@@ -175,7 +187,7 @@ final class EventStream: @unchecked Sendable {
     self.member = member
     self.token = token
     self.end = end
-    self.cursor = cursor
+    state = Locked(State(cursor: cursor))
     self.connection = connection
     self.drop = drop
   }
@@ -192,15 +204,17 @@ final class EventStream: @unchecked Sendable {
   ///
   /// - Returns: How many bytes were copied, or how the stream ends.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    monitor.withLock {
-      if !pending.isEmpty {
-        let count = min(pending.count, buffer.count)
-        pending.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-        pending.removeFirst(count)
+    state.withLock { state in
+      if !state.pending.isEmpty {
+        let count = min(state.pending.count, buffer.count)
+        state.pending.withUnsafeBytes {
+          buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+        }
+        state.pending.removeFirst(count)
         return count
       }
-      if isEnded { return -1 }
-      isSuspended = true
+      if state.isEnded { return -1 }
+      state.isSuspended = true
       connection.suspend()
       return 0
     }
@@ -208,11 +222,11 @@ final class EventStream: @unchecked Sendable {
 
   /// Sends what was put after the cursor. Returns false if the client has not taken the event before.
   func send(from service: HubService) throws(HubRefusal) -> Bool {
-    let (cursor, isBusy) = monitor.withLock { (self.cursor, !pending.isEmpty && !isSuspended) }
+    let (cursor, isBusy) = state.withLock { ($0.cursor, $0.isBusy) }
     if isBusy { return false }
     let list = try refusals(try service.engine.list(after: cursor, limit: Self.listMax, as: member))
     if list.entries.isEmpty, !list.startsOver {
-      monitor.withLock { self.cursor = list.cursor }
+      state.withLock { $0.cursor = list.cursor }
       return true
     }
     var writer = JSONWriter()
@@ -231,37 +245,37 @@ final class EventStream: @unchecked Sendable {
 
   /// Sends a comment if nothing was sent for long. Returns whether it did.
   func keepAlive(_ now: UInt64) -> Bool {
-    let isSilent = monitor.withLock { isSuspended && now >= lastEvent + Self.silence }
+    let isSilent = state.withLock { $0.isSuspended && now >= $0.lastEvent + Self.silence }
     if isSilent { append(Array(":\n\n".utf8), cursor: nil) }
     return isSilent
   }
 
   /// Closes the connection of a client that has not taken an event for too long.
   func dropIfStuck(_ now: UInt64) {
-    let isStuck = monitor.withLock { !pending.isEmpty && !isSuspended && now >= lastEvent + Self.takingMax }
+    let isStuck = state.withLock { $0.isBusy && now >= $0.lastEvent + Self.takingMax }
     if isStuck { drop() }
   }
 
   private func append(_ bytes: [UInt8], cursor: String?) {
-    monitor.withLock {
-      if let cursor { self.cursor = cursor }
-      pending.append(contentsOf: bytes)
-      lastEvent = MonotonicClock.nanoseconds()
-      wake()
+    state.withLock { state in
+      if let cursor { state.cursor = cursor }
+      state.pending.append(contentsOf: bytes)
+      state.lastEvent = MonotonicClock.nanoseconds()
+      wake(&state)
     }
   }
 
   /// Ends the stream once what waits was sent.
   func finish() {
-    monitor.withLock {
-      isEnded = true
-      wake()
+    state.withLock { state in
+      state.isEnded = true
+      wake(&state)
     }
   }
 
-  private func wake() {
-    guard isSuspended else { return }
-    isSuspended = false
+  private func wake(_ state: inout State) {
+    guard state.isSuspended else { return }
+    state.isSuspended = false
     connection.resume()
   }
 

@@ -397,30 +397,28 @@ extension Exchange {
   }
 }
 
-/// How many requests run, and whether more are taken. Unchecked: guarded by `monitor`.
-private final class Activity: @unchecked Sendable {
-  private let monitor = Monitor()
-  private var running = 0
-  private var stops = false
+/// How many requests run, and whether more are taken.
+private final class Activity: Sendable {
+  private let monitor = Monitor((running: 0, isStopping: false))
 
-  var isStopping: Bool { monitor.withLock { stops } }
+  var isStopping: Bool { monitor.withLock { $0.isStopping } }
 
-  func begin() { monitor.withLock { running += 1 } }
+  func begin() { monitor.withLock { $0.running += 1 } }
 
   func end() {
-    monitor.withLock {
-      running -= 1
-      if running == 0 { monitor.notifyAll() }
+    monitor.withLock { state in
+      state.running -= 1
+      if state.running == 0 { monitor.notifyAll() }
     }
   }
 
-  func stop() { monitor.withLock { stops = true } }
+  func stop() { monitor.withLock { $0.isStopping = true } }
 
   /// Waits until nothing runs, or for so long.
   func waitForRest(milliseconds: Int) {
     let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
-    monitor.withLock {
-      while running > 0, MonotonicClock.nanoseconds() < end { monitor.wait(milliseconds: 100) }
+    monitor.withLock { state in
+      while state.running > 0, MonotonicClock.nanoseconds() < end { monitor.wait(&state, milliseconds: 100) }
     }
   }
 }

@@ -126,9 +126,7 @@ private final class ChangeBuffer: Sendable {
     }
   }
 
-  // Guarded by the monitor.
-  nonisolated(unsafe) private var state = State()
-  private let monitor = Monitor()
+  private let monitor = Monitor(State())
 
   /// How long a stream stays open that nobody waits for.
   private static let idleNanoseconds: UInt64 = 300 * 1_000_000_000
@@ -137,15 +135,13 @@ private final class ChangeBuffer: Sendable {
   private static let pollMilliseconds = 100
   private static let entriesMax = 1_000
 
-  private func locked<R>(_ body: (inout State) -> R) -> R { monitor.withLock { body(&state) } }
-
   // MARK: - The thread of the stream
 
   /// Where the stream goes on.
-  var position: ObjectCursor? { locked { $0.end ?? $0.start } }
+  var position: ObjectCursor? { monitor.withLock { $0.end ?? $0.start } }
 
   var isOver: Bool {
-    locked { state in
+    monitor.withLock { state in
       state.isStopped
         || state.waiters == 0 && MonotonicClock.nanoseconds() - state.lastWait > Self.idleNanoseconds
     }
@@ -153,12 +149,12 @@ private final class ChangeBuffer: Sendable {
 
   /// - Returns: Whether the stream goes on.
   func noteBytes() -> Bool {
-    locked { $0.lastBytes = MonotonicClock.nanoseconds() }
+    monitor.withLock { $0.lastBytes = MonotonicClock.nanoseconds() }
     return !isOver
   }
 
   func disconnect() {
-    locked { state in
+    monitor.withLock { state in
       state.lastBytes = nil
       state.ignored = []
     }
@@ -166,7 +162,7 @@ private final class ChangeBuffer: Sendable {
 
   /// Takes what an event told; `nil` if it told not all.
   func append(_ list: ObjectList?) {
-    locked { state in
+    monitor.withLock { state in
       guard let list, !list.startsOver, !list.hasMore,
         state.entries.count + list.entries.count <= Self.entriesMax
       else {
@@ -183,7 +179,7 @@ private final class ChangeBuffer: Sendable {
   }
 
   func end(_ failure: HeartlogError?) {
-    locked { state in
+    monitor.withLock { state in
       state.isRunning = false
       state.lastBytes = nil
       state.failure = failure
@@ -191,7 +187,7 @@ private final class ChangeBuffer: Sendable {
     }
   }
 
-  func stop() { locked { $0.isStopped = true } }
+  func stop() { monitor.withLock { $0.isStopped = true } }
 
   // MARK: - Who waits
 
@@ -199,7 +195,7 @@ private final class ChangeBuffer: Sendable {
   ///
   /// - Returns: Whether a thread must be started.
   func restart(after cursor: ObjectCursor) -> Bool {
-    locked { state in
+    monitor.withLock { state in
       if state.isRunning {
         // Somebody listed elsewhere.
         if state.start != cursor { state.isPartial = true }
@@ -215,31 +211,31 @@ private final class ChangeBuffer: Sendable {
 
   func wait(milliseconds: Int, isOver: () -> Bool) throws(HeartlogError) -> Bool {
     let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
-    locked { $0.waiters += 1 }
+    monitor.withLock { $0.waiters += 1 }
     defer {
-      locked { state in
+      monitor.withLock { state in
         state.waiters -= 1
         state.lastWait = MonotonicClock.nanoseconds()
         state.isWatched = true
       }
     }
     while true {
-      let failure: HeartlogError? = locked { state in
+      let failure: HeartlogError? = monitor.withLock { state in
         defer { state.failure = nil }
         return state.failure
       }
       if let failure { throw failure }
-      if locked({ $0.hasNews || !$0.isRunning }) { return true }
+      if monitor.withLock({ $0.hasNews || !$0.isRunning }) { return true }
       guard !isOver() else { return false }
       let now = MonotonicClock.nanoseconds()
       guard now < end else {
         // Now and then the hub is asked, whatever it told.
-        locked { $0.isPartial = true }
+        monitor.withLock { $0.isPartial = true }
         return false
       }
-      monitor.withLock {
+      monitor.withLock { state in
         if state.failure == nil, state.isRunning, !state.hasNews {
-          monitor.wait(milliseconds: min(Self.pollMilliseconds, Int((end - now) / 1_000_000) + 1))
+          monitor.wait(&state, milliseconds: min(Self.pollMilliseconds, Int((end - now) / 1_000_000) + 1))
         }
       }
     }
@@ -249,7 +245,7 @@ private final class ChangeBuffer: Sendable {
 
   /// Takes what was told after a cursor; `nil` if the hub must be asked.
   func take(after cursor: ObjectCursor?) -> ObjectList? {
-    locked { state in
+    monitor.withLock { state in
       let isOpen =
         state.lastBytes.map { MonotonicClock.nanoseconds() - $0 < Self.silenceNanoseconds } ?? false
       let isWatched = state.isWatched
@@ -268,7 +264,7 @@ private final class ChangeBuffer: Sendable {
 
   /// Goes on after the answer of the hub.
   func `continue`(from list: ObjectList) {
-    locked { state in
+    monitor.withLock { state in
       state.start = list.cursor
       // Otherwise the rest would be passed over.
       if list.hasMore { state.isPartial = true }
@@ -276,11 +272,11 @@ private final class ChangeBuffer: Sendable {
   }
 
   /// Notes that the hub was asked and did not answer.
-  func loseTrack() { locked { $0.isPartial = true } }
+  func loseTrack() { monitor.withLock { $0.isPartial = true } }
 
-  func ignore(_ name: String) { locked { if $0.lastBytes != nil { $0.ignored.insert(name) } } }
+  func ignore(_ name: String) { monitor.withLock { if $0.lastBytes != nil { $0.ignored.insert(name) } } }
 
-  func ignoreNoMore(_ name: String) { locked { _ = $0.ignored.remove(name) } }
+  func ignoreNoMore(_ name: String) { monitor.withLock { _ = $0.ignored.remove(name) } }
 }
 
 /// Reads the data of events from a stream of server-sent events (HTML, "Server-sent events").
