@@ -14,10 +14,10 @@ struct SimulationTests {
     #expect(once.checks > 0)
   }
 
-  @Test(
-    "devices that join, rotate and remove each other at once settle", arguments: [3, 303, 603] as [UInt64])
-  func keys(seed: UInt64) {
-    let outcome = Simulation.run(seed: seed, steps: 200, tellsStory: true)
+  @Test("devices that join, rotate and remove each other at once settle")
+  func keys() {
+    // `Scripts/torture simulate` runs one such world in 300.
+    let outcome = Simulation.run(seed: 303, steps: 200, tellsStory: true)
     #expect(outcome.violation == nil, "\(outcome.story.joined(separator: "\n"))")
     #expect(outcome.checks > 1)
   }

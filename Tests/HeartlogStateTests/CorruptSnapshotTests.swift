@@ -7,7 +7,7 @@ import Testing
 /// not bring the reader down.
 @Suite("Snapshots that lie")
 struct CorruptSnapshotTests {
-  private static let seedCount: UInt64 = 50
+  private static let seedCount: UInt64 = 20
   /// Of each seed's snapshot.
   private static let corruptionCount = 24
 

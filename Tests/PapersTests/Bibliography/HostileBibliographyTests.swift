@@ -68,7 +68,7 @@ struct HostileBibliographyTests {
     "large files of one sign, and deep nesting, take time in proportion to their size", arguments: formats)
   func large(name: String) throws {
     func many(_ text: String, _ count: Int) -> [UInt8] { Array(String(repeating: text, count: count).utf8) }
-    let size = 1 << 17
+    let size = 1 << 16
     for text in [
       "@", "@a{", "@a{b,", "@a{b,\n", "\n@a{", "@comment{", "@string{a=", "{", "\\", "$", "\\'", "\\'{",
       "$${", "${$", " ", "\n", "\r", "TY  - \n", "AU  - a\n",
