@@ -312,7 +312,7 @@ extension Field: CustomStringConvertible {
 
   /// The rule that the value breaks; nil if it is valid.
   @inline(__always)
-  var problem: String? {
+  package var problem: String? {
     switch self {
     case .null, .bool, .int64: return nil
     case .double(let value):

@@ -180,7 +180,7 @@ extension RowEncoding {
         case .null, .bool: break
         case .int64(let value): writer.zigzag(value)
         case .double(let value): writer.u64(value.bitPattern)
-        default: if let bytes = field.value.bytes { writer.lengthAndBytes(bytes) }
+        case .string(let bytes), .json(let bytes), .unknown(_, let bytes): writer.lengthAndBytes(bytes)
         }
       }
     }

@@ -57,9 +57,8 @@ extension FileItem {
       try NameRules.checkItem(id)
       for field in fields + defaults {
         try NameRules.checkFieldName(field.name)
-        if case .string(let text) = field.value, text.utf8.count > Limits.valueBytesMax {
-          throw MalformedError(
-            "field \"\(field.name)\" of \(text.utf8.count) bytes, the most is \(Limits.valueBytesMax)")
+        if let problem = field.value.withBorrowed(\.problem) {
+          throw MalformedError("field \"\(field.name)\": \(problem)")
         }
       }
     } catch {
