@@ -175,13 +175,16 @@ class ErasingTests(SyncTestCase):
         self.sync(late, carrier)
         self.assertEqual(self.digest(late), self.digest(phone))
 
-    def test_a_backup_folder_with_erased_content_is_refused(self):
+    def test_a_backup_folder_with_erased_content_is_cleaned(self):
         store = self.store()
         self.expect(0, store("add", "papers", "regretted"))
-        self.expect(0, store("backup", str(self.folder / "copy")))
+        copy = self.folder / "copy"
+        self.expect(0, store("backup", str(copy)))
+        self.assertTrue(traces(copy, [b"regretted"]))
         self.expect(0, store("erase", "papers", "regretted"))
-        self.expect(64, store("backup", str(self.folder / "copy")), "erased from the store since")
-        self.expect(0, store("backup", str(self.folder / "other")))
+        for words in (["backup"], ["backup", "--check"]):
+            self.expect(0, store(*words, str(copy)))
+            self.assertEqual(traces(copy, [b"regretted"]), [])
 
     def test_an_erasure_that_is_killed_is_finished_by_the_next(self):
         chance = random.Random(seed())

@@ -162,13 +162,14 @@ class ResourceTests(TestCase):
         self.expect(0, store("backup", str(backup)))
         data = backup.read_bytes()
         (length,) = struct.unpack_from("<Q", data, 8)
+        end = 16 + length
         changed = [data[:8] + struct.pack("<Q", claim) + data[16:] for claim in (1 << 42, (1 << 64) - 1, 320 << 20, length + 1)]
-        changed += [data[:16 + length] + struct.pack("<Q", claim) + data[24 + length:] for claim in (1 << 42, (1 << 64) - 1, 128 << 20)]
-        manifest = data[16:16 + length - 32]
-        for at in range(24, len(manifest)):
+        changed += [data[:end] + struct.pack("<Q", claim) + data[end + 8:] for claim in (1 << 42, (1 << 64) - 1, 128 << 20)]
+        manifest = data[end + 8:-32]
+        for at in range(9, len(manifest)):
             claimed = manifest[:at] + varint(1 << 42) + manifest[at + 1:]
             claimed += hashlib.sha256(claimed).digest()
-            changed.append(data[:8] + struct.pack("<Q", len(claimed)) + claimed + data[16 + length:])
+            changed.append(data[:end] + struct.pack("<Q", len(claimed)) + claimed)
         for number, content in enumerate(changed):
             with self.subTest(number=number):
                 backup.write_bytes(content)

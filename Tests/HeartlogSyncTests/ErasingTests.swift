@@ -1,3 +1,4 @@
+import Foundation
 import HeartlogCrashModel
 import HeartlogFiles
 import HeartlogEngine
@@ -266,6 +267,28 @@ struct ErasingTests {
     let report = try phone.store.backUp(to: "/copy", on: copies)
     #expect(report.digest == phone.store.digest)
     #expect(try Self.traces(of: "regretted", in: copies, under: "/copy") == [])
+  }
+
+  @Test("a backup folder is cleaned of what was erased since, and until then the last backup is whole")
+  func backupFolder() throws {
+    let phone = try Device("phone")
+    try write(phone, 5)
+    try phone.store.library("papers").add("regretted")
+    let copies = MemoryFileSystem()
+    let last = try phone.store.backUp(to: "/copy", on: copies).digest
+    #expect(try !Self.traces(of: "regretted", in: copies, under: "/copy").isEmpty)
+    try phone.store.erase("regretted", in: "papers")
+    // The first run file, the second one, and the manifest.
+    for renames in [0, 1, 1] {
+      copies.failNext(.rename, after: renames, code: ENOSPC)
+      #expect(throws: HeartlogError.self) { try phone.store.backUp(to: "/copy", on: copies) }
+      copies.clearFaults()
+      #expect(try FavoritesStore.checkBackup(at: "/copy", on: copies).digest == last)
+    }
+    let report = try phone.store.backUp(to: "/copy", on: copies)
+    #expect(report.digest == phone.store.digest && report.newCommits == 1)
+    #expect(try Self.traces(of: "regretted", in: copies, under: "/copy") == [])
+    #expect(try FavoritesStore.checkBackup(at: "/copy", on: copies).digest == phone.store.digest)
   }
 
   @Test("a backup in one file that has other streams before the one with the erased event is whole")

@@ -39,7 +39,7 @@ extension FavoritesStore {
   }
 
   package func backUp(to path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> BackupReport {
-    var target = BackupTarget(self, to: PathParts.withoutSlashes(path), on: fileSystem)
+    var target = try BackupTarget(self, to: PathParts.withoutSlashes(path), on: fileSystem)
     return try target.backUp()
   }
 
@@ -53,10 +53,9 @@ extension FavoritesStore {
   static func checkBackup(
     at path: String, on fileSystem: any FileSystem
   ) throws(HeartlogError) -> BackupReport {
-    var archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
-    let manifest = try archive.manifest()
-    try archive.check(manifest)
-    return BackupReport(manifest)
+    let archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
+    try archive.check()
+    return BackupReport(archive.manifest)
   }
 
   /// Makes a store of a backup, as a new replica with a key of its own, in the same vault. What the device of the backup wrote is in it as
@@ -78,18 +77,15 @@ extension FavoritesStore {
     at path: String, to folder: String, on fileSystem: any FileSystem, options: StoreOptions
   ) throws(HeartlogError) -> BackupReport {
     try checkIsFree(folder, on: fileSystem)
-    var archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
-    let manifest = try archive.manifest()
+    let archive = try BackupArchive(at: PathParts.withoutSlashes(path), on: fileSystem)
     // A damaged backup makes no store.
-    try archive.check(manifest)
-    _ = try archive.manifest()
-
-    let damaged = archive.damaged
+    try archive.check()
+    let manifest = archive.manifest
     return try make(at: folder, on: fileSystem, in: manifest.vault, options: options) {
       (store) throws(HeartlogError) in
-      try archive.check(manifest) { (run) throws(HeartlogError) in
+      try archive.check { (run) throws(HeartlogError) in
         guard case .appended = try store.restore(run) else {
-          throw damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken", nil)
+          throw archive.damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken")
         }
       }
       for stream in manifest.streams {
@@ -97,10 +93,12 @@ extension FavoritesStore {
           try store.endStream(stream.replica, after: CommitNumber(rawValue: stream.commit))
         }
         if let checkpoint = stream.checkpoint, try !store.restore(checkpoint) {
-          throw damaged("the commits of replica \(stream.replica) are not what it signed", nil)
+          throw archive.damaged("the commits of replica \(stream.replica) are not what it signed")
         }
       }
-      guard store.digest == manifest.digest else { throw damaged("its commits lead to another state", nil) }
+      guard store.digest == manifest.digest else {
+        throw archive.damaged("its commits lead to another state")
+      }
       try store.applyErasures()
       return BackupReport(manifest)
     }
@@ -120,9 +118,7 @@ extension FavoritesStore {
     let folder = PathParts.withoutSlashes(folder)
     try fileSystem.refuseNested(folder)
     let parent = PathParts.parent(of: folder)
-    let prefix = "\(PathParts.name(of: folder)).tmp-"
-    try fileSystem.removeUnfinished(in: parent, startingWith: prefix)
-    let unfinished = "\(parent)/\(prefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
+    let unfinished = try fileSystem.unfinishedPath("\(folder).tmp-")
     do throws(HeartlogError) {
       let store = try create(at: unfinished, on: fileSystem, in: vault, options: options)
       let filled = Result { () throws(HeartlogError) in try fill(store) }

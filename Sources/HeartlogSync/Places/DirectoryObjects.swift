@@ -41,7 +41,7 @@ package final class DirectoryObjects: ObjectStore {
       throw HeartlogError(.notAStore, "there is no folder \(path)", file: path)
     }
     for suffix in ["", "/..", "/../.."] {
-      guard try !isStore(path + suffix) else {
+      guard try !fileSystem.isStore(path + suffix) else {
         throw HeartlogError(
           .invalid,
           "\(path) is \(suffix.isEmpty ? "" : "inside ")the directory of a store, not a folder between stores: "
@@ -78,8 +78,8 @@ package final class DirectoryObjects: ObjectStore {
     let folder = PathParts.parent(of: path)
     // A key epoch is in no writer's folder.
     let writer = PathParts.parent(of: folder)
-    if writer != self.path { try makeFolder(writer, in: self.path) }
-    try makeFolder(folder, in: writer)
+    if writer != self.path { try fileSystem.makeFolder(writer) }
+    try fileSystem.makeFolder(folder)
     if let info = try fileSystem.info(path), info.size > 0 {
       guard info.size == UInt64(bytes.count), try get(name, bytesMax: bytes.count) == .bytes(bytes) else {
         throw HeartlogError(.exists, "\(path) exists already, with other bytes", file: path)
@@ -90,17 +90,8 @@ package final class DirectoryObjects: ObjectStore {
     }
     let temporary =
       "\(folder)/\(Self.temporaryPrefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
-    let open = try fileSystem.open(temporary, .createNew)
-    do throws(HeartlogError) {
-      try open.write(bytes, at: 0)
-      try open.synchronize()
-      try fileSystem.rename(temporary, to: path)
-    } catch {
-      // If this fails, a later pass removes the temporary file.
-      try? fileSystem.remove(temporary)
-      throw error
-    }
-    try fileSystem.synchronizeDirectory(folder)
+    // If it stays, a later pass removes the temporary file.
+    try fileSystem.replaceFile(path, with: bytes, through: temporary)
   }
 
   package func delete(_ name: String) throws(HeartlogError) { try remove(try path(of: name)) }
@@ -135,23 +126,32 @@ package final class DirectoryObjects: ObjectStore {
     }
     return "\(path)/\(name)"
   }
+}
 
-  private func makeFolder(_ path: String, in parent: String) throws(HeartlogError) {
-    do throws(HeartlogError) { try fileSystem.createDirectory(path) } catch {
+extension FileSystem {
+  /// Creates a folder in another one, durably, unless it is there.
+  func makeFolder(_ path: String) throws(HeartlogError) {
+    do throws(HeartlogError) { try createDirectory(path) } catch {
       guard error.alreadyExists else { throw error }
       return
     }
-    try fileSystem.synchronizeDirectory(parent)
+    try synchronizeDirectory(PathParts.parent(of: path))
   }
 
-  /// Whether a directory looks like that of a store. One of its entries may be damaged or missing.
-  private func isStore(_ folder: String) throws(HeartlogError) -> Bool {
-    let found = [
-      try fileSystem.info("\(folder)/store")?.kind == .file,
-      try fileSystem.info("\(folder)/lock")?.kind == .file,
-      try fileSystem.info("\(folder)/replicas")?.kind == .directory,
-    ]
-    return found.filter { $0 }.count > 1
+  /// Writes a file under a temporary name, makes it durable, and renames it. The folder is made durable, too.
+  func replaceFile(
+    _ path: String, with bytes: [UInt8], through temporary: String
+  ) throws(HeartlogError) {
+    let file = try open(temporary, .createNew)
+    do throws(HeartlogError) {
+      try file.write(bytes, at: 0)
+      try file.synchronize()
+      try rename(temporary, to: path)
+    } catch {
+      try? remove(temporary)
+      throw error
+    }
+    try synchronizeDirectory(PathParts.parent(of: path))
   }
 }
 

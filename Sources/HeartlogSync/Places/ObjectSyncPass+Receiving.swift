@@ -402,7 +402,7 @@ extension RunFile {
   /// name.
   ///
   /// - Parameter checksContent: False if the name has the salt of an object there, which was checked.
-  fileprivate func isCalled(_ name: RunFileName, _ bytes: [UInt8], checksContent: Bool) -> Bool {
+  func isCalled(_ name: RunFileName, _ bytes: [UInt8], checksContent: Bool) -> Bool {
     guard name.first == firstCommit, name.last == lastCommit, let hash = Self.contentHash(bytes),
       !checksContent || RootPrefix(hash) == name.content
     else { return false }

@@ -68,7 +68,7 @@ package struct RunFile: Hashable {
   }
 
   /// The hash at the end of a whole file; `nil` if the bytes are not a whole file.
-  static func contentHash(_ bytes: [UInt8]) -> Digest? {
+  static func contentHash(_ bytes: [UInt8], magic: [UInt8] = magic) -> Digest? {
     guard bytes.count > magic.count + hashBytes, bytes.starts(with: magic) else { return nil }
     let end = Digest(Array(bytes.suffix(hashBytes)))
     var hasher = SHA256Hasher()
@@ -228,7 +228,6 @@ package struct CheckpointFile: Hashable {
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x43, 0x4B, 0x50, 0x0D, 0x0A]
   static let version: UInt8 = 1
   static let bytesMax = 4 << 20
-  private static let hashBytes = 32
 
   package init(_ signed: SignedCheckpoint, vault: VaultMembership?, extensionRoots: [UInt64: [Digest]] = [:])
   {
@@ -260,12 +259,11 @@ package struct CheckpointFile: Hashable {
   ///
   /// - Throws: `MalformedError` if the bytes are not whole, or not a checkpoint file.
   package init(_ bytes: [UInt8]) throws(MalformedError) {
-    guard bytes.count > Self.magic.count + Self.hashBytes, bytes.starts(with: Self.magic),
-      SHA256Hasher.digest(of: Array(bytes.dropLast(Self.hashBytes))).bytes
-        == Array(bytes.suffix(Self.hashBytes))
-    else { throw MalformedError("an incomplete checkpoint file") }
+    guard RunFile.contentHash(bytes, magic: Self.magic) != nil else {
+      throw MalformedError("an incomplete checkpoint file")
+    }
     self = try bytes.withBytes { (bytes) throws(MalformedError) in
-      try CheckpointFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Self.hashBytes)))
+      try CheckpointFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Digest.byteCount)))
     }
   }
 
