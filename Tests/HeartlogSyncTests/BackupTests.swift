@@ -276,6 +276,28 @@ struct BackupTests {
     if path == "/folder" { #expect(try !tree(path).contains { $0.contains(".tmp-") }) }
   }
 
+  @Test(
+    "a finished backup outlasts a power failure, whatever interrupted one left before",
+    arguments: ["/folder", "/one.backup"])
+  func powerFailure(path: String) throws {
+    let phone = try Self.filled()
+    for call in 0..<8 {
+      let files = MemoryFileSystem(recording: true)
+      files.failNext(.synchronizeDirectory, after: call, code: EIO)
+      var isInterrupted = false
+      do { _ = try phone.backUp(to: path, on: files) } catch { isInterrupted = true }
+      files.clearFaults()
+      // Once as the one that continues, and once as one that finds nothing new.
+      for _ in 0..<(isInterrupted ? 2 : 1) {
+        _ = try phone.backUp(to: path, on: files)
+        for seed in 0..<20 as Range<UInt64> {
+          let found = try FavoritesStore.checkBackup(at: path, on: files.crashState(seed: seed))
+          #expect(found.digest == phone.digest, "call \(call), seed \(seed)")
+        }
+      }
+    }
+  }
+
   @Test("what is no backup of this store is refused, and left as it is")
   func refusals() throws {
     let (phone, other) = (try Self.filled(), try Self.store("other"))

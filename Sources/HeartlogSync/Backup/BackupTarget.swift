@@ -34,6 +34,7 @@ struct BackupTarget {
     try fileSystem.createParents(of: path)
     if !isFile {
       try fileSystem.makeFolder(path)
+      try fileSystem.synchronizeNames(above: path)
       try BackupArchive.refuseOther(path, on: fileSystem)
     }
     let lock = try isFile ? nil : fileSystem.openLock("\(path)/\(BackupArchive.lockName)")
@@ -92,6 +93,8 @@ struct BackupTarget {
       vault: store.vault, digest: state.digest, events: state.eventCount, streams: streams)
     if let last, manifest == last.manifest {
       try last.check()
+      // The backup that wrote it may have been interrupted before it was durable.
+      try fileSystem.synchronizeDirectory(isFile ? PathParts.parent(of: path) : path)
     } else if isFile {
       try replaceFile(manifest)
     } else {
@@ -172,6 +175,8 @@ struct BackupTarget {
         try append(bytes)
       } else if try fileSystem.info(path)?.size != UInt64(bytes.count) {
         try put(bytes, path)
+      } else {
+        try fileSystem.synchronizeDirectory(PathParts.parent(of: path))
       }
     }
     return names
