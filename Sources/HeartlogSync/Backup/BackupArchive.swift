@@ -48,15 +48,13 @@ struct BackupArchive {
       var offset = UInt64(Self.magic.count)
       let size = try file.size()
       while offset < size {
-        let length = try file.bytes(8, at: offset)
-        let count = length.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-        guard length.count == 8, count >= Digest.byteCount, count <= BackupManifest.bytesMax,
-          count <= size - offset - 8
+        guard let count = try Self.number(in: file, at: offset), count >= Digest.byteCount,
+          count <= BackupManifest.bytesMax, count <= size - min(size, offset + 8),
+          let hash = try Self.number(in: file, at: offset + 8 + count - UInt64(Digest.byteCount))
         else { throw Self.damaged("it ends too early", path) }
         last = (offset + 8, Int(count))
+        extents[RootPrefix(word: hash)] = last
         offset += 8 + count
-        let hash = try file.bytes(Digest.byteCount, at: offset - UInt64(Digest.byteCount))
-        extents[RootPrefix(Digest(hash))] = last
       }
       parts = (file, extents)
       bytes = try file.bytes(last.count, at: last.offset)
@@ -119,6 +117,11 @@ struct BackupArchive {
       content.isCalled(name, bytes, checksContent: true)
     else { throw Self.damaged("a file is not what was written", source) }
     return (content, bytes)
+  }
+
+  private static func number(in file: any OpenFile, at offset: UInt64) throws(HeartlogError) -> UInt64? {
+    let bytes = try file.bytes(8, at: offset)
+    return bytes.count == 8 ? bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } : nil
   }
 
   private static func bytes(
