@@ -215,13 +215,9 @@ let package = Package(
     .target(
       name: "AppleBranches", dependencies: ["Compression", "CryptoKit"], path: "Tests/AppleBranches",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
-    .target(name: "Combine", path: "Tests/StandIns/Combine", swiftSettings: settings),
     .target(name: "os", path: "Tests/StandIns/os", swiftSettings: settings),
     .target(
       name: "AppleTracing", dependencies: ["os", "HeartlogFormat"], path: "Tests/AppleTracing",
-      swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
-    .target(
-      name: "AppleObservation", dependencies: ["Combine", "Heartlog"], path: "Tests/AppleObservation",
       swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     .target(
       name: "AppleHub", dependencies: ["HeartlogFiles", "HeartlogSync"], path: "Tests/AppleHub",
@@ -231,15 +227,11 @@ let package = Package(
     .testTarget(
       name: "AppleBranchesTests",
       dependencies: [
-        "AppleBranches", "AppleObservation", "AppleTracing", "HeartlogFormat",
+        "AppleBranches", "AppleTracing", "HeartlogFormat",
         "Heartlog",
       ],
       swiftSettings: settings),
   ]
-  // Elsewhere, `PublishedFavorites` is in Heartlog.
-  for target in package.targets where target.name == "DocumentationOnMainActorTests" {
-    target.dependencies.append("AppleObservation")
-  }
 #endif
 
 // Optimized sources that keep their assertions, for tests under a sanitizer: Scripts/test. The tests themselves are not: they are compiled

@@ -12,18 +12,16 @@ struct BranchFilesTests {
     var count = 0
     for case let path as String in sources where path.hasSuffix(".swift") {
       let text = try String(contentsOf: package.appending(path: "Sources/\(path)"), encoding: .utf8)
-      let marks = ["import CryptoKit", "import Compression", "import Combine", "HEARTLOG_STAND_INS"]
+      let marks = ["import CryptoKit", "import Compression", "HEARTLOG_STAND_INS"]
       guard marks.contains(where: { text.contains($0) }) else { continue }
       count += 1
       #expect(text.hasPrefix("#if canImport(Darwin) || HEARTLOG_STAND_INS\n"), "\(path)")
       let folder =
-        text.contains("import Combine")
-        ? "AppleObservation"
-        : text.contains("import os")
-          ? "AppleTracing" : text.contains("import FoundationNetworking") ? "AppleHub" : "AppleBranches"
+        text.contains("import os")
+        ? "AppleTracing" : text.contains("import FoundationNetworking") ? "AppleHub" : "AppleBranches"
       let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "../../Sources/\(path)")
     }
-    #expect(count == 6)
+    #expect(count == 5)
   }
 }

@@ -1,1 +1,0 @@
-../DocumentationTests/Views/SwiftUI.swift

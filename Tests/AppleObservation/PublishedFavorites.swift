@@ -1,1 +1,0 @@
-../../Sources/Heartlog/Observation/PublishedFavorites.swift

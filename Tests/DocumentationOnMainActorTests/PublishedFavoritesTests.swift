@@ -1,1 +1,0 @@
-../AppleBranchesTests/PublishedFavoritesTests.swift
