@@ -1,14 +1,6 @@
 import CHeartlogPlatform
 import Heartlog
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// The program `heartlog`, without its process.
 public enum HeartlogCLI {
   /// Runs the program with this process's arguments and environment.

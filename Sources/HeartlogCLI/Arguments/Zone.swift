@@ -1,13 +1,5 @@
 import Heartlog
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A time zone: the offset from UTC at every time.
 ///
 /// The offset at a time is all that is known of a zone. It is enough to convert in both directions if no two clock changes are within

@@ -1,14 +1,6 @@
 import Heartlog
 import HeartlogSync
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `heartlog keys`: the keys of an encrypted vault.
 struct KeysCommand: Command {
   private enum Action: String, CaseIterable {

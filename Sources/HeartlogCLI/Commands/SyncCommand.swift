@@ -3,14 +3,6 @@ import Heartlog
 import HeartlogSync
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `heartlog sync`: exchanges commits with another store.
 struct SyncCommand: Command {
   private static let peer = Argument(

@@ -1,13 +1,5 @@
 import HeartlogInterchange
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Reads a file or a pipe, line by line or at once.
 final class LineReader {
   private let descriptor: Int32

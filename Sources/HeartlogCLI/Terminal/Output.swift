@@ -1,11 +1,12 @@
 import Synchronization
 
+// The C library, for all files of this module.
 #if canImport(Darwin)
-  import Darwin
+  @_exported import Darwin
 #elseif canImport(Musl)
-  import Musl
+  @_exported import Musl
 #else
-  import Glibc
+  @_exported import Glibc
 #endif
 
 /// An error of writing standard output.

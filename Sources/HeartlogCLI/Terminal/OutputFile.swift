@@ -1,13 +1,5 @@
 import CHeartlogPlatform
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Writes the output of a command to a path.
 ///
 /// A regular file is replaced atomically and keeps its owner, mode, access list and attributes. Symbolic links are followed. Anything
