@@ -197,14 +197,8 @@ public struct WriteResult: Hashable, Sendable {
   public let ignoredFavoritedDate: Bool
 
   init(_ plan: WritePlan, wasFavorite: Bool) {
-    switch plan.outcome {
-    case .event(let event):
-      isChange = true
-      isFavorite = event.action.isFavorite ?? wasFavorite
-    case .nothing:
-      isChange = false
-      isFavorite = wasFavorite
-    }
+    isChange = plan.event != nil
+    isFavorite = plan.event?.action.isFavorite ?? wasFavorite
     ignoredFields = plan.ignoredFields
     ignoredFavoritedDate = plan.ignoredFavoritedDate
   }

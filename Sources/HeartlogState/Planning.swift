@@ -63,54 +63,21 @@ extension Operation {
 
 /// What an operation writes, decided from the current item.
 package struct WritePlan: Hashable, Sendable {
-  /// The remaining write.
-  package enum Outcome: Hashable, Sendable {
-    /// The one event to write: only fields whose value differs from the current one.
-    case event(Event)
-    /// There is nothing to write.
-    case nothing(Reason)
-  }
-
-  /// Why there is nothing to write.
-  package enum Reason: Hashable, Sendable {
-    /// An add of an item that is a favorite.
-    case alreadyFavorite
-    /// A removal of an item that is not a favorite.
-    case notFavorite
-    /// All fields already have these values.
-    case nothingToChange
-  }
-
-  /// The remaining write, or why there is none.
-  package let outcome: Outcome
+  /// The one event to write, only with fields whose value differs from the current one; nil if there is nothing to write.
+  package let event: Event?
   /// Fields were given where none are accepted: to a toggle that switches off, to an add of a favorite.
   package let ignoredFields: Bool
   /// The same for the favorited date.
   package let ignoredFavoritedDate: Bool
 
-  init(_ outcome: Outcome, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false) {
-    self.outcome = outcome
+  init(_ event: Event?, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false) {
+    self.event = event
     self.ignoredFields = ignoredFields
     self.ignoredFavoritedDate = ignoredFavoritedDate
   }
 
-  /// The event to write; nil if there is none.
-  package var event: Event? {
-    if case .event(let event) = outcome { event } else { nil }
-  }
-
   /// `event`, of a plan that is no longer needed.
-  package consuming func takeEvent() -> Event? {
-    switch outcome {
-    case .event(let event): event
-    case .nothing: nil
-    }
-  }
-
-  /// Why there is nothing to write; nil if there is an event to write.
-  package var reason: Reason? {
-    if case .nothing(let reason) = outcome { reason } else { nil }
-  }
+  package consuming func takeEvent() -> Event? { event }
 }
 
 extension Operation {
@@ -137,21 +104,19 @@ extension Operation {
     assert(
       zip(differing, differing.dropFirst()).allSatisfy { $0.name.bytesPrecede($1.name) },
       "fields are sorted by the bytes of their names")
-    func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> WritePlan.Outcome {
-      .event(
-        Event(
-          library: library, item: item, action: action, favoritedDate: date == wallTime ? nil : date,
-          fields: fields))
+    func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> Event {
+      Event(
+        library: library, item: item, action: action, favoritedDate: date == wallTime ? nil : date,
+        fields: fields)
     }
 
     switch self {
     case .add(let fields, let date):
       guard isFavorite else { return WritePlan(event(.added, differing, date)) }
-      return WritePlan(
-        .nothing(.alreadyFavorite), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
+      return WritePlan(nil, ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
 
     case .remove:
-      return WritePlan(isFavorite ? event(.removed) : .nothing(.notFavorite))
+      return WritePlan(isFavorite ? event(.removed) : nil)
 
     case .toggle(let fields, let date):
       guard isFavorite else { return WritePlan(event(.toggled(on: true), differing, date)) }
@@ -159,7 +124,7 @@ extension Operation {
         event(.toggled(on: false)), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
 
     case .set:
-      return WritePlan(differing.isEmpty ? .nothing(.nothingToChange) : event(.changed, differing))
+      return WritePlan(differing.isEmpty ? nil : event(.changed, differing))
 
     case .overwrite(let membership, let fields):
       let action = membership.map { $0.isFavorite ? Action.added : .removed } ?? .changed
