@@ -2,9 +2,9 @@ import Foundation
 import Heartlog
 import Testing
 
-/// The tutorial's cook book, and what it promises.
+/// The cook book of "Getting started", and what it promises.
 @MainActor
-@Suite("The tutorial's cook book")
+@Suite("The cook book of the documentation")
 struct CookBookTests {
   private let soup = Recipe(id: "ribollita", title: "Ribollita")
   private let tart = Recipe(id: "nata", title: "Pastel de nata")

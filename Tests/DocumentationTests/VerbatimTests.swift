@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every Swift example of the articles and every last step of a tutorial stands in this target's sources, line by line: what is shown
+/// Every Swift example of the articles stands in this target's sources, line by line: what is shown
 /// compiles, and is run by a test.
 @Suite("Examples of the documentation")
 struct VerbatimTests {
@@ -65,20 +65,6 @@ struct VerbatimTests {
       let link = links.appending(path: URL(filePath: source).lastPathComponent)
       let target = try FileManager.default.destinationOfSymbolicLink(atPath: link.path)
       #expect(target == source.replacing("Tests/", with: "../", maxReplacements: 1))
-    }
-  }
-
-  @Test("the tutorial ends with what is compiled, and each step adds to the one before")
-  func tutorial() throws {
-    let steps = Self.files(in: "Sources/Heartlog/Heartlog.docc/Resources", "swift")
-    let last = try #require(steps.last)
-    #expect(try Self.lines(of: last) == Self.lines(of: "Tests/DocumentationTests/CookBook.swift"))
-    for (before, after) in zip(steps, steps.dropFirst()) {
-      var rest = try Self.lines(of: after)[...]
-      for line in try Self.lines(of: before) {
-        let place = try #require(rest.firstIndex(of: line), "\(after) lacks a line of \(before): \(line)")
-        rest = rest[(place + 1)...]
-      }
     }
   }
 }

@@ -1,8 +1,0 @@
-import Foundation
-import Heartlog
-
-/// A recipe, as the app has it.
-nonisolated struct Recipe: Codable, Identifiable, Sendable {
-  let id: String
-  let title: String
-}
