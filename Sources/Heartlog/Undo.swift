@@ -159,7 +159,7 @@ public enum UndoScope: Hashable, Sendable {
 /// What an undo takes back: a scope, or for a restore everything after a moment.
 package enum UndoTarget {
   case scope(UndoScope)
-  case after(LogMoment, library: String?)
+  case after(LogMoment, library: String?, replica: ReplicaID? = nil)
 }
 
 /// A target, as commit numbers of the streams: decides which events are undone while the log is read.
@@ -191,7 +191,8 @@ struct UndoSelection {
   /// - Parameter own: the last commit of this device.
   init(_ target: UndoTarget, in store: FavoritesStore, own: Head) throws(HeartlogError) {
     switch target {
-    case .after(let moment, let library): try self.init(after: moment, library: library, in: store)
+    case .after(let moment, let library, let replica):
+      try self.init(after: moment, library: library, replica: replica, in: store)
     case .scope(.events(let ids)):
       var numbers: [ReplicaID: [CommitNumber]] = [:]
       for id in ids { numbers[id.replica, default: []].append(try store.commit(of: id)) }

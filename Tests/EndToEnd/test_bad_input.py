@@ -80,8 +80,8 @@ class ArgumentTests(TestCase):
                       ["list", "papers", "more"], ["status", "more"], ["--nonsense", "status"], ["list", "papers", "--nonsense"],
                       ["list", "papers", "--limit", "-1"], ["list", "papers", "--limit", "x"], ["list", "papers", "--limit"],
                       ["list", "papers", "--order", "sideways"], ["log", "-n", "1e3"], ["log", "-n", "99999999999999999999"],
-                      ["log", "--since", "tomorrow"], ["log", "--until", "2026-02-30"], ["replay", "--at", "2026-13-01"],
-                      ["replay", "--at", "xyz:1"], ["replay", "--at", "ab:0"], ["replay", "--at", ":1"],
+                      ["log", "--since", "tomorrow"], ["log", "--until", "2026-02-30"], ["status", "--at", "2026-13-01"],
+                      ["status", "--at", "xyz:1"], ["status", "--at", "ab:0"], ["status", "--at", ":1"],
                       ["add", "papers", "x", "--date", "soon"], ["add", "papers", "x", "--date", "ab:1"], ["init", "--name", "a\nb"],
                       ["init", "--name", "x" * 128], ["completions", "tcsh"], ["log", "--follow=1"]):
             with self.subTest(words=words):

@@ -340,7 +340,7 @@ class LogTests(TestCase):
         replica = self.all[0]["replica"][:8]
 
         def commits(*words):
-            return self.expect(0, self.history("replay", "--json", *words)).object["commits"]
+            return self.expect(0, self.history("status", "--json", *words)).object["commits"]
         self.assertEqual(commits(), 60)
         self.assertEqual(commits("--at", "2026-03-02"), 30)
         self.assertEqual(commits("--at", "2026-03-01"), 0)
@@ -349,10 +349,10 @@ class LogTests(TestCase):
         self.assertEqual(commits("--at", f"{replica}:1"), 1)
         self.assertEqual(commits("--at", f"{replica}:2"), 1)
         self.assertEqual(commits("--at", f"{replica}:3"), 2)
-        self.expect(1, self.history("replay", "--at", f"{replica}:121"))
+        self.expect(1, self.history("status", "--at", f"{replica}:121"))
         half = self.store()
         self.expect(0, half.apply(lines([{"op": "toggle", "library": event["library"], "id": event["item"], "time": event["time"]} for event in self.all[:60]])))
-        self.assertEqual(half("status", "--json").object["digest"], self.history("replay", "--at", "2026-03-02", "--json").object["digest"])
+        self.assertEqual(half("status", "--json").object["digest"], self.history("status", "--at", "2026-03-02", "--json").object["digest"])
 
 
 class TerminalTests(TestCase):

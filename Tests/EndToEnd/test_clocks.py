@@ -71,12 +71,12 @@ class FastClockTests(ClockTestCase):
         for store in (self.third, self.third):
             self.assertEqual(self.items(store, "--until", late), today)
             self.assertEqual(self.items(store, "--since", late), {"ahead"})
-            replayed = self.expect(0, store("replay", "--at", late, "--json")).object
+            replayed = self.expect(0, store("status", "--at", late, "--json")).object
             self.assertEqual({replica["name"]: replica["head"] for replica in replayed["replicas"]}, {"fast": 0, "right": 2, "third": 1})
-            everything = self.expect(0, store("replay", "--at", text(now() + datetime.timedelta(days=11)), "--json")).object
+            everything = self.expect(0, store("status", "--at", text(now() + datetime.timedelta(days=11)), "--json")).object
             self.assertEqual(everything["digest"], self.digest(store))
             last = store.log()[-1]
-            by_event = self.expect(0, store("replay", "--at", f"{last['replica']}:{last['sequence']}", "--json")).object
+            by_event = self.expect(0, store("status", "--at", f"{last['replica']}:{last['sequence']}", "--json")).object
             self.assertEqual(by_event["digest"], self.digest(store))
             counted = self.expect(0, store("stats", "--until", late, "--json")).lines
             self.assertEqual({line["name"] for line in counted if line["kind"] == "source"}, {"right", "third"})

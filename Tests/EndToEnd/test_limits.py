@@ -34,7 +34,7 @@ class ManyDevicesTests(TestCase):
         self.expect(0, store("replay", **limited))
         self.expect(0, store("compact", **limited))
         self.expect(0, store("add", "papers", "one more", **limited))
-        at = self.expect(0, store("replay", "--at", "2999-01-01", "--json", **limited)).object
+        at = self.expect(0, store("status", "--at", "2999-01-01", "--json", **limited)).object
         self.assertEqual(at["events"], 91)
 
         # All of them are shipped to a store that has none, by both carriers, and sealed there.

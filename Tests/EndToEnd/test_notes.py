@@ -7,19 +7,21 @@ from heartlog import TestCase, seed
 
 
 class NoteTests(TestCase):
+    def note(self, store):
+        return self.expect(0, store("show", "papers", "a", "--json")).object["fields"].get("@note")
+
     def test_a_note_is_written_shown_and_cleared(self):
         store = self.store()
-        self.expect(1, store("note", "papers", "a"), "has no note")
-        event = self.expect(0, store("note", "papers", "a", "two\nlines", "--json")).object
+        event = self.expect(0, store("set", "papers", "a", "@note=two\nlines", "--json")).object
         self.assertEqual(event["fields"], {"@note": "two\nlines"})
-        self.assertEqual(self.expect(0, store("note", "papers", "a")).out, "two\nlines\n")
-        shown = self.expect(0, store("note", "papers", "a", "--json")).object
-        self.assertEqual(list(shown.items()), [("library", "papers"), ("id", "a"), ("note", "two\nlines")])
-        self.expect(1, store("note", "papers", "a", "two\nlines"), "already has this note")
-        self.expect(0, store("note", "papers", "a", "--clear"))
-        self.expect(1, store("note", "papers", "a", "--clear"), "has no note")
+        self.assertIn("two", self.expect(0, store("show", "papers", "a")).out)
+        self.assertEqual(self.note(store), "two\nlines")
+        self.expect(1, store("set", "papers", "a", "@note=two\nlines"), "already has these values")
+        self.expect(0, store("set", "papers", "a", "@note:=null"))
+        self.expect(1, store("set", "papers", "a", "@note:=null"), "already has these values")
+        self.assertIsNone(self.note(store))
         self.expect(0, store("undo", "--last"))
-        self.assertEqual(store("note", "papers", "a", "--json").object["note"], "two\nlines")
+        self.assertEqual(self.note(store), "two\nlines")
         self.assertEqual(len(store.log()), 3)
 
 

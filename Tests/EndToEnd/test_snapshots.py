@@ -165,10 +165,10 @@ class MakingTests(SnapshotTestCase):
         moments = ["2026-03-01T00:00:10Z", "2026-03-01T00:05:00Z", "2026-03-01T00:06:39Z", "2026-03-01T00:17:00Z", "2026-03-01T00:29:00Z", "2026-03-02"]
         replica = self.status(store)[0]["replica"]
         moments += [f"{replica}:{sequence}" for sequence in (1, 399, 400, 401, 850, 1300)]
-        with_them = [self.expect(0, store("replay", "--json", "--at", moment)) for moment in moments]
+        with_them = [self.expect(0, store("status", "--json", "--at", moment)) for moment in moments]
         self.assertEqual({answer.err for answer in with_them}, {""})
         shutil.rmtree(self.folder_of(store))
-        without = [self.expect(0, store("replay", "--json", "--at", moment)) for moment in moments]
+        without = [self.expect(0, store("status", "--json", "--at", moment)) for moment in moments]
         self.assertEqual([answer.object for answer in with_them], [answer.object for answer in without])
         # Two of the times are those of two of the events.
         self.assertEqual(len({answer.object["events"] for answer in without}), len(moments) - 2)
@@ -313,7 +313,7 @@ class UselessTests(SnapshotTestCase):
                 self.assertTrue(file.exists())
                 self.assertEqual(self.listings(store), expected[1])
                 self.expect(0, store("replay", "--json"))
-                past = self.expect(0, store("replay", "--at", "2026-03-02", "--json"))
+                past = self.expect(0, store("status", "--at", "2026-03-02", "--json"))
                 self.assertEqual(past.object["digest"], expected[0]["digest"])
                 # That looks at all of it, but for the zeros between its parts.
                 self.check_note(past.err, [file] if past.err else [])
@@ -350,7 +350,7 @@ class UselessTests(SnapshotTestCase):
             self.folder_of(other).joinpath(path.name).write_bytes(data)
             for words_of_command in (
                     ("status",), ("list", "papers"), ("list", "cities", "--json"), ("show", "papers", "paper-1"),
-                    ("conflicts",), ("replay", "--at", "2026-03-01T00:02:00Z"), ("toggle", "papers", "paper-1"),
+                    ("conflicts",), ("status", "--at", "2026-03-01T00:02:00Z"), ("toggle", "papers", "paper-1"),
                     ("set", "papers", "paper-2", "title=another", "line=2"), ("add", "papers", "new"), ("compact",),
                     ("status", "--json"), ("export", "papers"), ("verify",)):
                 answer = other(*words_of_command)
@@ -445,7 +445,7 @@ class UselessTests(SnapshotTestCase):
         shutil.copy(foreign, file)
         for _ in range(2):
             self.check(store, expected, [file])
-            self.assertEqual(self.expect(0, store("replay", "--at", "2026-03-02", "--json")).object["digest"], expected[0]["digest"])
+            self.assertEqual(self.expect(0, store("status", "--at", "2026-03-02", "--json")).object["digest"], expected[0]["digest"])
             self.assertTrue(file.exists())
         self.check_note(self.write(store), [file])
         self.assertEqual(self.snapshots(store), [])

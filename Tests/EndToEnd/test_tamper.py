@@ -46,7 +46,7 @@ class TamperTests(TestCase):
             if sequence == 0:
                 self.digests[commits] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
             else:
-                answer = store("replay", "--at", f"{log[0]['replica']}:{sequence}", "--json")
+                answer = store("status", "--at", f"{log[0]['replica']}:{sequence}", "--json")
                 self.digests[commits] = self.expect(0, answer).object["digest"]
         return self.digests[commits]
 

@@ -100,7 +100,7 @@ class TimeTests(TestCase):
                     begins, ends = bounds(when, zone)
                     event = self.expect(0, store("add", "cities", f"{name} {number}", "--date", text(when), "--json", env=env)).object
                     self.assertEqual(event["favoritedDate"], begins.strftime("%Y-%m-%dT%H:%M:00.000Z"))
-                    answer = self.expect(0, store("replay", "--at", text(when).replace(" ", "T"), env=env))
+                    answer = self.expect(0, store("status", "--at", text(when).replace(" ", "T"), env=env))
                     self.assertEqual(answer.out.splitlines()[0], f"as of {text(ends)} UTC")
 
     def test_days_begin_and_end_as_the_clocks_of_the_place_have_it(self):

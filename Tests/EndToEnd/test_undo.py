@@ -25,19 +25,19 @@ class UndoTests(TestCase):
         for _ in range(12):
             moment = chance.choice(events)
             when = event(moment) if chance.random() < 0.5 else moment["time"]
-            then = self.expect(0, store("replay", "--at", when, "--json")).object
+            then = self.expect(0, store("status", "--at", when, "--json")).object
             before = self.digest(store)
             if then["digest"] == before:
                 continue
-            plan = self.expect(0, store("restore", "--at", when, "--dry-run", "--json")).lines
+            plan = self.expect(0, store("undo", "--after", when, "--dry-run", "--json")).lines
             self.assertEqual(self.digest(store), before)
-            done = self.expect(0, store("restore", "--at", when, "--json")).lines
+            done = self.expect(0, store("undo", "--after", when, "--json")).lines
             self.assertEqual(plan[:-1], done[:-1])
             self.assertEqual(self.digest(store), then["digest"])
             for library in then["libraries"]:
                 shown = self.expect(0, store("list", library["name"], "--json")).lines
                 self.assertEqual(len(shown), library["favorites"])
-            self.expect(1, store("restore", "--at", when), "as it was then")
+            self.expect(1, store("undo", "--after", when), "nothing to undo")
             self.expect(0, store("undo", "--last"))
             self.assertEqual(self.digest(store), before)
         self.expect(0, store("verify"))
@@ -108,7 +108,7 @@ class UndoTests(TestCase):
         self.expect(0, store("add", "papers", "a"))
         before = store.log()
         self.expect(0, store("undo", "--last", "--dry-run"))
-        self.expect(0, store("restore", "--at", "2020-01-01", "--dry-run"))
+        self.expect(0, store("undo", "--after", "2020-01-01", "--dry-run"))
         self.assertEqual(store.log(), before)
 
     def test_undo_beside_writers_loses_nothing_of_theirs(self):
@@ -124,13 +124,13 @@ class UndoTests(TestCase):
                 if chance.random() < 0.5:
                     store("undo", "--since", "2020-01-01", "--library", "papers")
                 else:
-                    store("restore", "--at", "2020-01-01", "--library", "papers")
+                    store("undo", "--after", "2020-01-01", "--library", "papers")
                 store.apply([{"op": "add", "library": "papers", "id": f"p{chance.randrange(50)}"}])
             writer.stdin.close()
             writer.stdout.read()
             self.assertEqual(writer.wait(), 0)
         self.assertEqual(len(store("list", "cities", "--json").lines), 300)
-        self.expect(0, store("restore", "--at", "2020-01-01", "--library", "papers"))
+        self.expect(0, store("undo", "--after", "2020-01-01", "--library", "papers"))
         self.assertEqual(store("list", "papers", "--json").lines, [])
         self.expect(0, store("verify"))
         self.expect(0, store("replay"))

@@ -67,12 +67,10 @@ struct HelpPageTests {
                 toggle          flip whether an item is a favorite
                 remove          remove an item from the favorites
                 set             write fields of an item, favorite or not
-                note            show, write or clear the note of an item
                 collection      list, fill and order the collections of a library
                 apply           execute operations from a file or a pipe, one per line
                 import          import the items of a file
                 undo            take back events: restore what was there before them
-                restore         return favorites and fields to what they were
                 erase           delete an item's content from all stores, for good
 
       Read      list            list the favorites of a library
@@ -123,7 +121,8 @@ struct HelpPageTests {
       Usage: heartlog set LIBRARY ID [FIELD=text | FIELD:=json …] [--fields JSON]
 
       Writes the fields whose values differ from the stored ones, and does not change
-      whether the item is a favorite. null clears a field.
+      whether the item is a favorite. null clears a field. The field @note is the note
+      of the item.
 
       Arguments
         LIBRARY  One of archives, tracks, papers, cities, breeds, books and settings,
@@ -141,7 +140,9 @@ struct HelpPageTests {
         heartlog set books 7f0e4e6a currentPosition:=1834.5
         # Change a setting.
         heartlog set settings playback playbackSpeed:=1.25
-        # Clear a note.
+        # Write a note.
+        heartlog set papers 2006.08594v1 @note='read before Monday'
+        # Clear it.
         heartlog set papers 2006.08594v1 @note:=null
 
       Exit codes

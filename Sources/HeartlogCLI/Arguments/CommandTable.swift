@@ -24,9 +24,8 @@ struct CommandTable: Sendable {
   /// The commands of this program. The help lists the commands of a group in this order.
   static let types: [any Command.Type] = [
     InitCommand.self, StatusCommand.self,
-    AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self, NoteCommand.self,
-    CollectionCommand.self, ApplyCommand.self, ImportCommand.self, UndoCommand.self, RestoreCommand.self,
-    EraseCommand.self,
+    AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self,
+    CollectionCommand.self, ApplyCommand.self, ImportCommand.self, UndoCommand.self, EraseCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
     BlameCommand.self, BisectCommand.self, ExportCommand.self,
     SyncCommand.self, HubCommand.self, ServeCommand.self,

@@ -70,13 +70,10 @@ struct StatusCommand: Command {
 struct ReplayCommand: Command {
   static let description = CommandDescription(
     name: "replay", group: .check, summary: "rebuild the state from the log alone",
-    options: [.at],
     page: """
-      Replays the log from its first event and compares the resulting state with what the store shows. With --at, shows the state at that moment
-      and compares nothing.
+      Replays the log from its first event and compares the resulting state with what the store shows.
 
       heartlog replay  # Check that the log produces what the store shows.
-      heartlog replay --at 2026-03-02  # Show the state at the end of that day.
 
       1: The state from the log differs from what the store shows.
       65: Part of the log is damaged.
@@ -85,16 +82,14 @@ struct ReplayCommand: Command {
   /// How often the log is replayed while its content changes.
   private static let attemptsMax = 20
 
-  let moment: Moment?
-
-  init(_ arguments: Arguments) { moment = arguments.moment(.at) }
+  init(_ arguments: Arguments) {}
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     var generation = try store.contentGeneration()
-    var view = try moment.map { try context.view(of: store, at: $0) } ?? context.replayed(store)
+    var view = try context.replayed(store)
     var isChanging = false
-    func differs() -> Bool { moment == nil && view.read(\.digest) != store.digest }
+    func differs() -> Bool { view.read(\.digest) != store.digest }
     for _ in 0..<Self.attemptsMax where differs() {
       // Another process may be erasing content, or taking content that was missing.
       let now = try store.contentGeneration()
@@ -113,14 +108,14 @@ struct ReplayCommand: Command {
     try context.show(status, of: view)
     let damage = try context.report(view.findings)
     guard damage == .success else { return damage }
-    if !context.isJSON, moment == nil, !differs {
-      try context.output.line(
-        "\n\(context.style(.good, "the same")): the log alone produces the state that the store shows")
-    }
-    if differs {
+    guard !differs else {
       throw CommandError(
         .no, "the state from the log differs from what the store shows",
         hint: "The log is authoritative. Report this as a bug.")
+    }
+    if !context.isJSON {
+      try context.output.line(
+        "\n\(context.style(.good, "the same")): the log alone produces the state that the store shows")
     }
     return .success
   }

@@ -9,18 +9,20 @@ struct UndoCommand: Command {
     "Take back the last N commits of this device; without N, the last one.")
   private static let since = Option.value(
     "since", "WHEN", .moment, "Take back everything from then on; a date means its start.")
+  private static let after = Option.value(
+    "after", "WHEN", .moment,
+    "Return to that moment: take back everything after it. A date means its end, an event just after it.")
   private static let library = Option.value(
-    "library", "LIBRARY", .library, "With --since: only events of this library.")
+    "library", "LIBRARY", .library, "With --since or --after: only events of this library.")
   private static let replica = Option.value(
     "replica", "R", .replica,
-    "With --since: only events of this device, its name or the first digits of its id."
-  )
-  static let dryRun = Option.flag(
+    "With --since or --after: only events of this device, its name or the first digits of its id.")
+  private static let dryRun = Option.flag(
     "dry-run", "Write nothing; show what would be written and what would be kept.")
 
   static let description = CommandDescription(
     name: "undo", group: .write, summary: "take back events: restore what was there before them",
-    arguments: [events], options: [last, since, library, replica, dryRun],
+    arguments: [events], options: [last, since, after, library, replica, dryRun],
     page: #"""
       Writes new events that restore what the log would show without the undone ones: favorites, their dates, fields, notes and collections.
       What a later event wrote is kept and listed.
@@ -32,6 +34,7 @@ struct UndoCommand: Command {
       heartlog undo --last 3 --dry-run  # Show what it would mean to take back three.
       heartlog undo --since "2 hours ago" --library papers  # Take back what was done to the papers.
       heartlog undo --since yesterday --replica "Anna's tablet"  # Take back what one device did.
+      heartlog undo --after "2026-03-14 18:00" --dry-run  # Show what differs from that moment.
 
       1: There is nothing to undo: no such event, or later events wrote the same values or others; nothing was written.
       """#)
@@ -39,113 +42,60 @@ struct UndoCommand: Command {
   private enum Scope {
     case events([Moment])
     case last(Int)
-    case since(Moment, library: String?, replica: String?)
+    case since(Moment)
+    case after(Moment)
   }
 
   private let scope: Scope
+  private let library: String?
+  private let replica: String?
   private let isDryRun: Bool
 
   init(_ arguments: Arguments) throws(CommandError) {
     let events = arguments.events(Self.events)
-    let last = arguments.count(Self.last)
     let since = arguments.moment(Self.since)
-    let library = arguments.text(Self.library)
-    let replica = arguments.text(Self.replica)
-    isDryRun = arguments.has(Self.dryRun)
-    switch (events.isEmpty, last, since) {
-    case (false, nil, nil): scope = .events(events)
-    case (true, let last?, nil): scope = .last(last)
-    case (true, nil, let since?): scope = .since(since, library: library, replica: replica)
-    default:
-      throw Self.misused("undo needs one of EVENT, --last and --since")
-    }
-    if since == nil, library != nil || replica != nil {
-      throw .usage("--library and --replica limit --since", hint: "Use them with --since WHEN.")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    try context.undo(isDryRun: isDryRun, nothing: "there is nothing to undo") { store in
-      switch scope {
-      case .events(let events): return .scope(.events(try events.compactMap { try $0.eventID(in: store) }))
-      case .last(let count): return .scope(.lastCommits(count))
-      case .since(let moment, let library, let replica):
-        let first = try moment.first.map(LogMoment.milliseconds) ?? moment.resolved(in: store)
-        let replica = try replica.map { try Moment.replica(named: $0, among: store.replicaNames) }
-        return .scope(.since(first, library: library, replica: replica))
-      }
-    }
-  }
-}
-
-/// `heartlog restore`: returns to a moment.
-struct RestoreCommand: Command {
-  private static let at = Option.value(
-    "at", "WHEN", .moment, "The moment to return to; a date means its end, an event just after it.")
-  private static let library = Option.value(
-    "library", "LIBRARY", .library, "Restore only this library.")
-
-  static let description = CommandDescription(
-    name: "restore", group: .write, summary: "return favorites and fields to what they were",
-    options: [at, library, UndoCommand.dryRun],
-    page: #"""
-      Takes back everything after the moment, whichever device wrote it, by new events. What was not a favorite then is removed, and fields that
-      had no value then are cleared. "heartlog undo --last" takes it back.
-
-      heartlog restore --at yesterday --dry-run  # Show what differs from the end of yesterday.
-      heartlog restore --at "2026-03-14 18:00" --library papers  # Return to the papers of that time.
-      heartlog restore --at 3f9a12c0:42  # Return to the moment after an event.
-
-      1: Everything is as it was then; nothing was written.
-      """#)
-
-  private let moment: Moment
-  private let library: String?
-  private let isDryRun: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    guard let moment = arguments.moment(Self.at) else {
-      throw Self.misused("restore needs --at WHEN")
-    }
-    self.moment = moment
+    let after = arguments.moment(Self.after)
     library = arguments.text(Self.library)
-    isDryRun = arguments.has(UndoCommand.dryRun)
+    replica = arguments.text(Self.replica)
+    isDryRun = arguments.has(Self.dryRun)
+    switch (events.isEmpty, arguments.count(Self.last), since, after) {
+    case (false, nil, nil, nil): scope = .events(events)
+    case (true, let last?, nil, nil): scope = .last(last)
+    case (true, nil, let since?, nil): scope = .since(since)
+    case (true, nil, nil, let after?): scope = .after(after)
+    default:
+      throw Self.misused("undo needs one of EVENT, --last, --since and --after")
+    }
+    if since == nil, after == nil, library != nil || replica != nil {
+      throw .usage(
+        "--library and --replica limit --since and --after", hint: "Use them with one of these.")
+    }
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    try context.undo(isDryRun: isDryRun, nothing: "everything is as it was then") { store in
-      .after(try moment.resolved(in: store), library: library)
-    }
-  }
-}
-
-extension CommandContext {
-  /// Undoes what `target` names in the store, and prints what was written and what was left alone.
-  ///
-  /// - Parameter nothing: the message if there was nothing to write; the exit code is then 1.
-  func undo(
-    isDryRun: Bool, nothing: String, _ target: (FavoritesStore) throws -> UndoTarget
-  ) throws -> ExitCode {
-    let store = try isDryRun ? openForReading() : openForWriting(endsSoon: true)
-    let target = try target(store)
-    let plan = try withByteProgress("reading the log") { progress in
-      try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: note)
+    let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
+    let target = try target(in: store)
+    let plan = try context.withByteProgress("reading the log") { progress in
+      try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: context.note)
     }
     let names = store.deviceNames
-    let code = try close(store)
+    let code = try context.close(store)
     let page = UndoPage(plan: plan, isDryRun: isDryRun)
-    _ = try show(page.json, withTimes(lines(page.table(names: names, times))))
+    let table = page.table(names: names, context.times)
+    _ = try context.show(page.json, context.withTimes(context.lines(table)))
     let erasures = plan.erasures.count
     let unknown = plan.unreadable.count - erasures
-    try output.flush()
+    try context.output.flush()
     if unknown > 0 {
-      warn(
+      context.warn(
         "\(Quantity.count(unknown, "event")) could not be undone: withheld, or written by a newer version.")
     }
     if erasures > 0, !plan.writes.isEmpty {
-      warn("\(Quantity.count(erasures, "event")) could not be undone: an erasure cannot be undone.")
+      context.warn(
+        "\(Quantity.count(erasures, "event")) could not be undone: an erasure cannot be undone.")
     }
     guard !plan.writes.isEmpty else {
+      let nothing = "there is nothing to undo"
       let reason =
         !plan.kept.isEmpty
         ? "later events wrote all that these events wrote"
@@ -154,8 +104,21 @@ extension CommandContext {
           : nothing
       throw CommandError(.no, reason, hint: "Nothing was written.")
     }
-    if !isJSON { try output.line(page.summaryLine) }
+    if !context.isJSON { try context.output.line(page.summaryLine) }
     return code
+  }
+
+  private func target(in store: FavoritesStore) throws -> UndoTarget {
+    let replica = try replica.map { try Moment.replica(named: $0, among: store.replicaNames) }
+    switch scope {
+    case .events(let events): return .scope(.events(try events.compactMap { try $0.eventID(in: store) }))
+    case .last(let count): return .scope(.lastCommits(count))
+    case .since(let moment):
+      let first = try moment.first.map(LogMoment.milliseconds) ?? moment.resolved(in: store)
+      return .scope(.since(first, library: library, replica: replica))
+    case .after(let moment):
+      return .after(try moment.resolved(in: store), library: library, replica: replica)
+    }
   }
 }
 

@@ -88,11 +88,13 @@ struct SetCommand: Command {
     name: "set", group: .write, summary: "write fields of an item, favorite or not",
     arguments: [.library, .item, .fields], options: [.fields],
     page: """
-      Writes the fields whose values differ from the stored ones, and does not change whether the item is a favorite. null clears a field.
+      Writes the fields whose values differ from the stored ones, and does not change whether the item is a favorite. null clears a field. The
+      field @note is the note of the item.
 
       heartlog set books 7f0e4e6a currentPosition:=1834.5  # Save the position in a book.
       heartlog set settings playback playbackSpeed:=1.25  # Change a setting.
-      heartlog set papers 2006.08594v1 @note:=null  # Clear a note.
+      heartlog set papers 2006.08594v1 @note='read before Monday'  # Write a note.
+      heartlog set papers 2006.08594v1 @note:=null  # Clear it.
 
       1: The item already has these values; nothing was written.
       """)
@@ -108,67 +110,6 @@ struct SetCommand: Command {
     try context.writeOne(target.library, target.item, otherwise: "already has these values") {
       try $0.set(target.fields, of: target.item)
     }
-  }
-}
-
-/// `heartlog note`: shows, writes or clears the note of an item.
-struct NoteCommand: Command {
-  private static let text = Argument(
-    "TEXT", .optional, .text, "The note to write. Without it, the note is shown.")
-  private static let clear = Option.flag("clear", "Clear the note.")
-
-  static let description = CommandDescription(
-    name: "note", group: .write, summary: "show, write or clear the note of an item",
-    arguments: [.library, .item, text], options: [clear],
-    page: """
-      Every item can have a note, favorite or not. It is the item's field @note, and merges like any field.
-
-      heartlog note papers 2006.08594v1 'read before Monday'  # Write a note.
-      heartlog note papers 2006.08594v1  # Show it.
-      heartlog note papers 2006.08594v1 --clear  # Clear it.
-
-      1: The item has no note to show or to clear, or has this one already.
-      """)
-
-  let library: String
-  let item: String
-  let text: String?
-  let clears: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    item = arguments.text(.item)
-    text = arguments.optionalText(Self.text)
-    clears = arguments.has(Self.clear)
-    if clears, text != nil {
-      throw .usage("note takes TEXT or --clear, not both")
-    }
-    if text?.isEmpty == true {
-      throw .usage("the note is empty", hint: "Clear it with --clear.")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    guard clears || text != nil else { return try show(context) }
-    return try context.writeOne(
-      library, item, otherwise: clears ? "has no note" : "already has this note"
-    ) { library in
-      let value = text.map(FieldValue.string) ?? .null
-      return try library.set([Field(name: FavoritesLibrary.noteField, value: value)], of: item)
-    }
-  }
-
-  private func show(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForReading()
-    guard let note = try store.library(library).note(of: item) else {
-      return try context.absent("\(Quoted(item)) in \(library) has no note", store.findings)
-    }
-    try context.show(
-      ["library": library, "id": item, "note": note] + .partial(store.findings),
-      note.split(separator: "\n", omittingEmptySubsequences: false).map {
-        DisplayText.visible(String($0))
-      })
-    return try context.report(store.findings)
   }
 }
 

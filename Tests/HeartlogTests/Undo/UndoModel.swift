@@ -88,12 +88,12 @@ struct UndoModel {
             commit.position >= position(of: number, by: writer)
               && library ?? record.event?.library == record.event?.library
               && replica ?? commit.replica == commit.replica
-          case .after(.milliseconds(let last), let library):
+          case .after(.milliseconds(let last), let library, _):
             time > last && library ?? record.event?.library == record.event?.library
-          case .after(.event(let event), let library):
+          case .after(.event(let event), let library, _):
             commit.position > position(of: event)
               && library ?? record.event?.library == record.event?.library
-          case .after(.commit(let writer, let number), let library):
+          case .after(.commit(let writer, let number), let library, _):
             commit.position > position(of: number, by: writer)
               && library ?? record.event?.library == record.event?.library
           }

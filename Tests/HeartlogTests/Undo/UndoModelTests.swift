@@ -119,7 +119,7 @@ struct UndoModelTests {
       let found = kept[UndoModel.Register(entry.library, entry.item, entry.register)]
       #expect(found?.undone == entry.undone && found?.later == entry.later.event)
     }
-    if case .after(let moment, let library) = target {
+    if case .after(let moment, let library, _) = target {
       let then = try store.state(at: moment)
       #expect(
         library.map { then.digest(of: $0) == store.read(\.self).digest(of: $0) }
