@@ -79,13 +79,6 @@ extension FavoritesStore {
   }
 }
 
-extension Commit {
-  /// Returns whether this commit contains the event with that identity.
-  public func contains(_ id: EventID) -> Bool {
-    id.replica == replica && id.sequence >= firstSequence && id.sequence < nextSequence
-  }
-}
-
 /// The commits of a log in the total order, as it was when they were listed.
 package struct Timeline: Sendable {
   /// Commits of one stream that follow each other in the total order.

@@ -145,3 +145,10 @@ extension FavoritesStore {
     return found
   }
 }
+
+extension Commit {
+  /// Returns whether this commit contains the event with that identity.
+  func contains(_ id: EventID) -> Bool {
+    id.replica == replica && id.sequence >= firstSequence && id.sequence < nextSequence
+  }
+}
