@@ -1,74 +1,34 @@
 import Heartlog
 
-/// A value that JSON output shows.
-protocol JSONConvertible {
-  func write(to json: inout JSONWriter)
+extension JSONWritable where Self: CustomStringConvertible {
+  package func write(to json: inout JSONWriter) { json.value(description) }
 }
 
-extension JSONConvertible where Self: CustomStringConvertible {
-  func write(to json: inout JSONWriter) { json.value(description) }
+extension ReplicaID: JSONWritable {}
+extension EventID: JSONWritable {}
+extension HybridTimestamp: JSONWritable {}
+extension VaultID: JSONWritable {}
+extension Digest: JSONWritable {}
+extension PublicKey: JSONWritable {}
+
+extension CommitNumber: JSONWritable {
+  package func write(to json: inout JSONWriter) { json.value(rawValue) }
 }
 
-extension JSONConvertible where Self: BinaryInteger {
-  func write(to json: inout JSONWriter) { json.value(self) }
-}
-
-extension String: JSONConvertible {}
-extension Int: JSONConvertible {}
-extension Int32: JSONConvertible {}
-extension UInt64: JSONConvertible {}
-extension ReplicaID: JSONConvertible {}
-extension EventID: JSONConvertible {}
-extension HybridTimestamp: JSONConvertible {}
-extension VaultID: JSONConvertible {}
-extension Digest: JSONConvertible {}
-extension PublicKey: JSONConvertible {}
-
-extension Bool: JSONConvertible {
-  func write(to json: inout JSONWriter) { json.value(self) }
-}
-
-extension Double: JSONConvertible {
-  func write(to json: inout JSONWriter) { json.value(self) }
-}
-
-extension FieldValue: JSONConvertible {
-  func write(to json: inout JSONWriter) { json.value(self) }
-}
-
-extension CommitNumber: JSONConvertible {
-  func write(to json: inout JSONWriter) { json.value(rawValue) }
-}
-
-extension SequenceNumber: JSONConvertible {
-  func write(to json: inout JSONWriter) { json.value(rawValue) }
-}
-
-/// Null if there is no value.
-extension Optional: JSONConvertible where Wrapped: JSONConvertible {
-  func write(to json: inout JSONWriter) {
-    if let self { self.write(to: &json) } else { json.null() }
-  }
-}
-
-extension Array: JSONConvertible where Element: JSONConvertible {
-  func write(to json: inout JSONWriter) {
-    json.beginArray()
-    for element in self { element.write(to: &json) }
-    json.endArray()
-  }
+extension SequenceNumber: JSONWritable {
+  package func write(to json: inout JSONWriter) { json.value(rawValue) }
 }
 
 /// An object of JSON output, with its members in order.
-struct JSONObject: JSONConvertible, ExpressibleByDictionaryLiteral {
-  private var members: [(name: String, value: any JSONConvertible)]
+struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
+  private var members: [(name: String, value: any JSONWritable)]
 
-  init(dictionaryLiteral members: (String, any JSONConvertible)...) { self.members = members }
+  init(dictionaryLiteral members: (String, any JSONWritable)...) { self.members = members }
 
   init(_ fields: some Sequence<Field>) { members = fields.map { ($0.name, $0.value) } }
 
   /// Appends a member; nothing if the value is nil.
-  subscript(name: String) -> (any JSONConvertible)? {
+  subscript(name: String) -> (any JSONWritable)? {
     get { members.first { $0.name == name }?.value }
     set { if let newValue { members.append((name, newValue)) } }
   }
@@ -81,7 +41,7 @@ struct JSONObject: JSONConvertible, ExpressibleByDictionaryLiteral {
 
   static func += (first: inout JSONObject, second: JSONObject) { first.members += second.members }
 
-  func write(to json: inout JSONWriter) {
+  package func write(to json: inout JSONWriter) {
     json.beginObject()
     for (name, value) in members {
       json.name(name)

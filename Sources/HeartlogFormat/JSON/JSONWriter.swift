@@ -51,38 +51,13 @@ package struct JSONWriter: Sendable {
   /// Writes `null`.
   package mutating func null() { value(JSONValue.null) }
 
-  /// Writes `true` or `false`.
-  package mutating func value(_ value: Bool) { self.value(JSONValue.bool(value)) }
+  /// Writes a value.
+  package mutating func value(_ value: some JSONWritable) { value.write(to: &self) }
 
-  /// Writes an integer in decimal, whatever its size.
-  package mutating func value(_ value: some BinaryInteger) {
+  /// Writes a value as `append` appends it.
+  fileprivate mutating func value(_ append: (inout [UInt8]) -> Void) {
     separate()
-    JSONText.append(value, to: &bytes)
-  }
-
-  /// Writes a number; null for NaN and infinity, which JSON cannot represent.
-  package mutating func value(_ value: Double) {
-    separate()
-    JSONText.append(value, to: &bytes)
-  }
-
-  /// Writes a string, with the escapes of RFC 8785.
-  package mutating func value(_ value: String) {
-    separate()
-    JSONText.append(value, to: &bytes)
-  }
-
-  /// Writes a whole value, with members in their stored order.
-  package mutating func value(_ value: JSONValue) {
-    separate()
-    value.appendJSON(to: &bytes)
-  }
-
-  /// Writes `FieldValue.jsonValue`, without parsing nested text.
-  package mutating func value(_ value: FieldValue) {
-    guard case .json(let nested) = value else { return self.value(value.jsonValue) }
-    separate()
-    bytes.append(contentsOf: nested.text.utf8)
+    append(&bytes)
   }
 
   /// Writes fields as an object.
@@ -92,38 +67,8 @@ package struct JSONWriter: Sendable {
     endObject()
   }
 
-  /// Writes a name and `true` or `false`.
-  package mutating func member(_ name: String, _ value: Bool) {
-    self.name(name)
-    self.value(value)
-  }
-
-  /// Writes a name and an integer.
-  package mutating func member(_ name: String, _ value: some BinaryInteger) {
-    self.name(name)
-    self.value(value)
-  }
-
-  /// Writes a name and a number; null for NaN and infinity.
-  package mutating func member(_ name: String, _ value: Double) {
-    self.name(name)
-    self.value(value)
-  }
-
-  /// Writes a name and a string.
-  package mutating func member(_ name: String, _ value: String) {
-    self.name(name)
-    self.value(value)
-  }
-
-  /// Writes a name and a whole value.
-  package mutating func member(_ name: String, _ value: JSONValue) {
-    self.name(name)
-    self.value(value)
-  }
-
-  /// Writes a name and the value of a field.
-  package mutating func member(_ name: String, _ value: FieldValue) {
+  /// Writes a name and a value.
+  package mutating func member(_ name: String, _ value: some JSONWritable) {
     self.name(name)
     self.value(value)
   }
@@ -152,7 +97,7 @@ package struct JSONWriter: Sendable {
 
   /// Writes a name and an array of strings.
   package mutating func member(_ name: String, strings: some Sequence<String>) {
-    member(name, JSONValue.array(strings.map(JSONValue.string)))
+    member(name, Array(strings))
   }
 
   private mutating func begin(_ bracket: UInt8) {
@@ -170,6 +115,64 @@ package struct JSONWriter: Sendable {
   private mutating func separate() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
+  }
+}
+
+/// A value that JSON output shows.
+package protocol JSONWritable {
+  func write(to json: inout JSONWriter)
+}
+
+/// In decimal, whatever its size.
+extension JSONWritable where Self: BinaryInteger {
+  package func write(to json: inout JSONWriter) { json.value { JSONText.append(self, to: &$0) } }
+}
+
+extension Int: JSONWritable {}
+extension Int32: JSONWritable {}
+extension UInt32: JSONWritable {}
+extension Int64: JSONWritable {}
+extension UInt64: JSONWritable {}
+
+extension Bool: JSONWritable {
+  package func write(to json: inout JSONWriter) { json.value(JSONValue.bool(self)) }
+}
+
+/// Null for NaN and infinity, which JSON cannot represent.
+extension Double: JSONWritable {
+  package func write(to json: inout JSONWriter) { json.value { JSONText.append(self, to: &$0) } }
+}
+
+/// With the escapes of RFC 8785.
+extension String: JSONWritable {
+  package func write(to json: inout JSONWriter) { json.value { JSONText.append(self, to: &$0) } }
+}
+
+/// Members in their stored order.
+extension JSONValue: JSONWritable {
+  package func write(to json: inout JSONWriter) { json.value { appendJSON(to: &$0) } }
+}
+
+/// `FieldValue.jsonValue`, without parsing nested text.
+extension FieldValue: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    guard case .json(let nested) = self else { return json.value(jsonValue) }
+    json.value { $0.append(contentsOf: nested.text.utf8) }
+  }
+}
+
+/// Null if there is no value.
+extension Optional: JSONWritable where Wrapped: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    if let self { self.write(to: &json) } else { json.null() }
+  }
+}
+
+extension Array: JSONWritable where Element: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginArray()
+    for element in self { element.write(to: &json) }
+    json.endArray()
   }
 }
 
