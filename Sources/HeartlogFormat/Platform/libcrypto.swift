@@ -25,26 +25,16 @@
 
   /// Ed25519 (RFC 8032) of the system's cryptographic library.
   enum Ed25519 {
-    private static let publicKeyBytes = 32
     private static let signatureBytes = 64
-
-    /// The library would otherwise read a configuration file of the machine, which could replace its algorithms.
-    private static let isReady: Bool =
-      OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1
 
     /// The public key of a seed; nil unless the seed has 32 bytes.
     static func publicKey(seed: [UInt8]) -> [UInt8]? {
-      guard let key = privateKey(seed) else { return nil }
-      defer { EVP_PKEY_free(key) }
-      var bytes = [UInt8](repeating: 0, count: publicKeyBytes)
-      var count = bytes.count
-      guard EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1 else { return nil }
-      return Array(bytes.prefix(count))
+      LibCrypto.publicKey(EVP_PKEY_ED25519, of: seed)
     }
 
     /// The signature of RFC 8032; nil unless the seed has 32 bytes.
     static func signature(of message: [UInt8], seed: [UInt8]) -> [UInt8]? {
-      guard let key = privateKey(seed) else { return nil }
+      guard let key = LibCrypto.privateKey(EVP_PKEY_ED25519, seed) else { return nil }
       defer { EVP_PKEY_free(key) }
       var bytes = [UInt8](repeating: 0, count: signatureBytes)
       var count = bytes.count
@@ -57,7 +47,7 @@
     }
 
     static func verifies(_ signature: [UInt8], of message: [UInt8], with key: [UInt8]) -> Bool {
-      precondition(isReady)
+      precondition(LibCrypto.isReady)
       guard let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, key, key.count) else { return false }
       defer { EVP_PKEY_free(key) }
       let context = EVP_MD_CTX_new()
@@ -65,32 +55,18 @@
       return EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
         && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
-
-    private static func privateKey(_ seed: [UInt8]) -> OpaquePointer? {
-      precondition(isReady)
-      return EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count)
-    }
   }
 
   /// X25519 (RFC 7748) of the system's cryptographic library.
   enum X25519 {
     /// The public key of a secret; nil unless the secret has 32 bytes.
     static func publicKey(of secret: [UInt8]) -> [UInt8]? {
-      guard LibCrypto.isReady,
-        let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nil, secret, secret.count)
-      else { return nil }
-      defer { EVP_PKEY_free(key) }
-      var bytes = [UInt8](repeating: 0, count: 32)
-      var count = bytes.count
-      guard EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1, count == bytes.count else { return nil }
-      return bytes
+      LibCrypto.publicKey(EVP_PKEY_X25519, of: secret)
     }
 
     /// The result of the function X25519; nil if the library refuses a key.
     static func agree(_ secret: [UInt8], _ publicKey: [UInt8]) -> [UInt8]? {
-      guard LibCrypto.isReady,
-        let own = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nil, secret, secret.count)
-      else { return nil }
+      guard let own = LibCrypto.privateKey(EVP_PKEY_X25519, secret) else { return nil }
       defer { EVP_PKEY_free(own) }
       guard let other = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, publicKey, publicKey.count) else {
         return nil
@@ -110,6 +86,21 @@
   enum LibCrypto {
     /// The library would otherwise read a configuration file of the machine, which could replace its algorithms.
     static let isReady: Bool = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1
+
+    /// A private key of an algorithm; nil unless it has 32 bytes.
+    static func privateKey(_ algorithm: Int32, _ secret: [UInt8]) -> OpaquePointer? {
+      precondition(isReady)
+      return EVP_PKEY_new_raw_private_key(algorithm, nil, secret, secret.count)
+    }
+
+    static func publicKey(_ algorithm: Int32, of secret: [UInt8]) -> [UInt8]? {
+      guard let key = privateKey(algorithm, secret) else { return nil }
+      defer { EVP_PKEY_free(key) }
+      var bytes = [UInt8](repeating: 0, count: 32)
+      var count = bytes.count
+      guard EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1, count == bytes.count else { return nil }
+      return bytes
+    }
   }
 
   /// HKDF with SHA-256 (RFC 5869) of the system's cryptographic library.
