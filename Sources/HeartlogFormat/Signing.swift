@@ -137,12 +137,3 @@ public struct KeyReference: Hashable, Sendable {
     bytes == key.bytes || bytes == key.fingerprint.bytes || bytes == key.replica.bytes
   }
 }
-
-extension PublicKey {
-  /// The verifier key of C2SP signed-note under which the checkpoints of this key's replica are signed in a vault.
-  package func verifierKey(in vault: VaultID) -> String {
-    let name = "\(Checkpoint.originStart)\(vault)/\(replica)"
-    let id = Hexadecimal.text(NoteSignature.keyID(of: self, named: name, .ed25519))
-    return "\(name)+\(id)+\(Base64.text([NoteSignature.Algorithm.ed25519.rawValue] + bytes))"
-  }
-}

@@ -181,7 +181,7 @@ struct BlockApplier {
     }
     for (library, count) in eventCounts.enumerated() where count > 0 {
       if libraries[library] < 0 {
-        libraries[library] = columns.libraries[library].withBytes { state.intern(library: $0) }.index
+        libraries[library] = columns.libraries[library].withUTF8Bytes { state.intern(library: $0) }.index
       }
       state.countEvents(count, in: LibrarySlot(index: libraries[library]))
       intern(unknown[library], in: &state.tables[Int(libraries[library])])
@@ -224,7 +224,7 @@ struct BlockApplier {
   private mutating func internNames(of shape: Int, _ state: inout FavoritesState) {
     for index in shapeStarts[shape]..<shapeStarts[shape + 1] where members[index].name < 0 {
       let member = columns.shapes[Int(members[index].shape)].members[Int(members[index].index)]
-      members[index].name = member.name.withBytes { state.intern(fieldName: $0) }.index
+      members[index].name = member.name.withUTF8Bytes { state.intern(fieldName: $0) }.index
     }
   }
 }

@@ -35,7 +35,7 @@ extension FavoritesState {
     var isListed = [Bool](repeating: false, count: table.items.count)
     var merged = catalog
     for index in merged.indices {
-      let slot = try id(merged[index]).withBytes { table.find($0) }.map { Int($0.index) }
+      let slot = try id(merged[index]).withUTF8Bytes { table.find($0) }.map { Int($0.index) }
       if let slot, table.items[slot].isFavorite {
         isListed[slot] = true
         try set(&merged[index], true, table.items[slot].favoritedDate)

@@ -56,7 +56,7 @@ extension FavoritesState {
   ) -> Found? {
     guard state.lastLibrary.isNamed(library.key) || select(library, of: &state) else { return nil }
     let table = Int(state.lastLibrary.number)
-    return id.withBytes { bytes in
+    return id.withUTF8Bytes { bytes in
       state.tables[table].ids.finder.find(bytes) { state.tables[table].ids.holdsText($0, bytes) }
         .map { (table, $0.number, $0.record) }
     }
@@ -132,37 +132,12 @@ extension FavoritesState {
     let slots = names.map { fieldNames.find($0) }
     var values = [FieldValue](repeating: .null, count: names.count)
     for (index, id) in ids.enumerated() {
-      let item = id.withBytes { table.find($0) }
+      let item = id.withUTF8Bytes { table.find($0) }
       for (field, name) in slots.enumerated() {
         let found = item.flatMap { item in name.map { table.fieldIndex(of: item, name: $0) } } ?? -1
         values[field] = found < 0 ? .null : table.value(ofField: found)
       }
       body(index, item.map { table.item($0).isFavorite } ?? false, values)
-    }
-  }
-
-  /// Visits each favorite, in no particular order. One pass that creates nothing of an item but its id and the requested values.
-  ///
-  /// - Parameters:
-  ///   - library: the library of the favorites.
-  ///   - names: the names of the fields.
-  ///   - visit: receives an id and returns whether its values are wanted.
-  ///   - body: receives the id and the values, before the next visit: in the order of `names`, with null for a missing value.
-  package func forEachFavorite(
-    in library: String, fields names: [String], visit: (_ id: String) -> Bool,
-    _ body: (_ id: String, _ values: [FieldValue]) -> Void
-  ) {
-    guard let table = table(of: library) else { return }
-    let slots = names.map { fieldNames.find($0) }
-    var values = [FieldValue](repeating: .null, count: names.count)
-    for index in 0..<table.items.count where table.items[index].isFavorite {
-      let id = table.ids.string(of: Int32(index))
-      guard visit(id) else { continue }
-      for field in slots.indices {
-        let found = slots[field].map { table.fieldIndex(of: ItemSlot(index: Int32(index)), name: $0) } ?? -1
-        values[field] = found < 0 ? .null : table.value(ofField: found)
-      }
-      body(id, values)
     }
   }
 
@@ -224,7 +199,7 @@ extension FavoritesState {
   @inline(__always)
   func find(_ id: String, in library: String) -> (table: Int, slot: Int)? {
     guard
-      let number = library.withBytes({
+      let number = library.withUTF8Bytes({
         lastLibrary.isNamed(Key($0)) ? lastLibrary.number : libraryNames.find($0)
       })
     else {

@@ -160,8 +160,8 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   static func entry(_ hash: UInt32, _ number: Int32) -> UInt64 { UInt64(hash) << 32 | UInt64(number + 1) }
 
   @inline(__always)
-  func find(_ key: String) -> Int32? { key.withBytes { find($0) } }
-  mutating func intern(_ key: String) -> Int32 { key.withBytes { intern($0) } }
+  func find(_ key: String) -> Int32? { key.withUTF8Bytes { find($0) } }
+  mutating func intern(_ key: String) -> Int32 { key.withUTF8Bytes { intern($0) } }
 
   /// The bytes of key `number`, valid for the duration of the call.
   @inline(__always)
@@ -254,28 +254,22 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   private static func hash(of bytes: UnsafeRawBufferPointer, as key: Key, _ seed: UInt64) -> UInt32 {
     var hash = seed ^ UInt64(key.count)
     if key.isInline {
-      hash = Self.fold(hash ^ key.words.0, 0xa076_1d64_78bd_642f)
-      if key.count > 8 { hash = Self.fold(hash ^ key.words.1, 0xe703_7ed1_a0b4_28db) }
-      if key.count > 16 { hash = Self.fold(hash ^ key.words.2, 0x8ebc_6af0_9c88_c6e3) }
+      hash = UnsafeRawBufferPointer.fold(hash ^ key.words.0, 0xa076_1d64_78bd_642f)
+      if key.count > 8 { hash = UnsafeRawBufferPointer.fold(hash ^ key.words.1, 0xe703_7ed1_a0b4_28db) }
+      if key.count > 16 { hash = UnsafeRawBufferPointer.fold(hash ^ key.words.2, 0x8ebc_6af0_9c88_c6e3) }
     } else if bytes.count >= 8 {
       // The bytes are present, except in a corrupt snapshot.
       var offset = 0
       while offset + 8 <= bytes.count {
-        hash = Self.fold(
+        hash = UnsafeRawBufferPointer.fold(
           hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xa076_1d64_78bd_642f)
         offset += 8
       }
       // The last word overlaps the one before it.
-      hash = Self.fold(
+      hash = UnsafeRawBufferPointer.fold(
         hash ^ bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self), 0xe703_7ed1_a0b4_28db)
     }
     return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
-  }
-
-  @inline(__always)
-  private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
-    let product = a.multipliedFullWidth(by: b)
-    return product.high ^ product.low
   }
 }
 
@@ -355,7 +349,7 @@ package struct LibraryKey: Sendable {
   package init(_ name: String) {
     self.name = name
     isReserved = name.utf8.starts(with: "heartlog.".utf8)
-    key = name.withBytes { Key($0) }
+    key = name.withUTF8Bytes { Key($0) }
   }
 }
 

@@ -96,29 +96,9 @@ extension UnsafeRawBufferPointer {
     hash = Self.fold(hash ^ tail, 0xe703_7ed1_a0b4_28db)
   }
 
-  private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
+  @inline(__always)
+  static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let product = a.multipliedFullWidth(by: b)
     return product.high ^ product.low
-  }
-
-  /// The first eight bytes as a big-endian integer, padded with zeros. Buffers with different prefixes sort like their prefixes.
-  var prefix: UInt64 {
-    if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
-    var word: UInt64 = 0
-    for byte in self { word = word << 8 | UInt64(byte) }
-    return count == 0 ? 0 : word << UInt64(64 - 8 * count)
-  }
-}
-
-extension String {
-  /// Passes the string's UTF-8 to `body`, for the duration of the call. Does not copy or retain the string, unless it is bridged from
-  /// another system.
-  @inline(__always)
-  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {
-      return result
-    }
-    var copy = self
-    return try copy.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
   }
 }

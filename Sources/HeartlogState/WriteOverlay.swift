@@ -203,8 +203,8 @@ package struct WriteOverlay: Sendable {
 
   private static func hash(_ id: String, in library: String) -> Int {
     var hash = seed
-    library.withBytes { $0.hashed(into: &hash) }
-    id.withBytes { $0.hashed(into: &hash) }
+    library.withUTF8Bytes { $0.hashed(into: &hash) }
+    id.withUTF8Bytes { $0.hashed(into: &hash) }
     return Int(truncatingIfNeeded: hash)
   }
 

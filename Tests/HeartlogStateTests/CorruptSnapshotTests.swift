@@ -96,7 +96,8 @@ struct CorruptSnapshotTests {
         for name in History.fieldNames { _ = state.position(ofField: name, of: item, in: library) }
       }
       state.forEachItem(History.items, in: library, fields: History.fieldNames) { _, _, _ in }
-      state.forEachFavorite(in: library, fields: History.fieldNames, visit: { _ in true }) { _, _ in }
+      state.forEachItem(state.favoriteIDs(in: library), in: library, fields: History.fieldNames) { _, _, _ in
+      }
     }
   }
 

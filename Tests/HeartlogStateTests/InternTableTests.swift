@@ -27,7 +27,6 @@ struct InternTableTests {
       #expect(table.withBytes(of: model[key] ?? -1) { Array($0) } == key)
       #expect(table.precedes(model[key] ?? -1, model[next] ?? -1))
       #expect(!table.precedes(model[next] ?? -1, model[key] ?? -1))
-      #expect(key.withUnsafeBytes { $0.prefix } <= next.withUnsafeBytes { $0.prefix })
     }
   }
 

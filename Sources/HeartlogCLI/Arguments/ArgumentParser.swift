@@ -238,23 +238,12 @@ struct ArgumentParser: Sendable {
   }
 }
 
-/// The arguments and options of one command, looked up by their descriptions.
+/// The arguments and options of one command, looked up by their descriptions, against which the parser has checked them.
 struct Arguments: Sendable {
   let command: CommandDescription
-  private let positionals: [Argument: [String]]
-  private let values: [Option: [String]]
-  private let clock: LocalClock
-
-  /// The parser has checked `positionals` and `values` against the description.
-  init(
-    command: CommandDescription, positionals: [Argument: [String]], values: [Option: [String]],
-    clock: LocalClock
-  ) {
-    self.command = command
-    self.positionals = positionals
-    self.values = values
-    self.clock = clock
-  }
+  fileprivate let positionals: [Argument: [String]]
+  fileprivate let values: [Option: [String]]
+  fileprivate let clock: LocalClock
 
   /// The text of a required argument.
   func text(_ argument: Argument) -> String {

@@ -197,10 +197,8 @@ struct Interner<Key: Hashable> {
 /// A property that some commits of a block have, and most do not.
 package struct SparseColumn<Value: Sendable>: Sendable {
   /// The indices of the commits that have it, rising.
-  package private(set) var commitIndices: [Int32] = []
-  package private(set) var values: [Value] = []
-
-  init() {}
+  package let commitIndices: [Int32]
+  package let values: [Value]
 
   /// - Parameter commitIndices: one for each value.
   init(commitIndices: [Int32], values: [Value]) {

@@ -9,8 +9,8 @@ extension String {
 
   /// Passes the UTF-8 bytes to `body`, for the duration of the call. Does not copy or retain the string, unless it is bridged from another
   /// system.
-  @inline(__always)
-  func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  @inlinable @inline(__always)
+  package func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     if let result = try utf8.withContiguousStorageIfAvailable({ try body(UnsafeRawBufferPointer($0)) }) {
       return result
     }

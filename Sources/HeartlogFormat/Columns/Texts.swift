@@ -327,14 +327,6 @@ enum UUIDText {
     assert(high == nil, "a UUID has 32 digits")
   }
 
-  /// - Parameter bytes: 16 bytes.
-  static func text(_ bytes: UnsafeRawBufferPointer, isUpper: Bool) -> String {
-    String(unsafeUninitializedCapacity: length) { buffer in
-      write(bytes, isUpper: isUpper, to: UnsafeMutableRawBufferPointer(buffer))
-      return length
-    }
-  }
-
   /// By byte: its two digits, the high one first.
   private static let lowerDigits = digits("0123456789abcdef")
   private static let upperDigits = digits("0123456789ABCDEF")

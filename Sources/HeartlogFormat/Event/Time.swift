@@ -392,18 +392,6 @@ enum CivilTime {
     return (excess | difference) & each(0x80) == 0 ? difference : nil
   }
 
-  /// Returns the text of a time; nil outside the years 0000–9999.
-  static func text(milliseconds: Int64, withFraction: Bool) -> String? {
-    let length = withFraction ? millisecondsLength : secondsLength
-    var isWritten = false
-    let text = String(unsafeUninitializedCapacity: length) { buffer in
-      isWritten = write(
-        milliseconds: milliseconds, withFraction: withFraction, to: UnsafeMutableRawBufferPointer(buffer))
-      return isWritten ? length : 0
-    }
-    return isWritten ? text : nil
-  }
-
   /// Writes the text of a time. Outside the years 0000–9999 it returns false and writes nothing.
   ///
   /// - Parameter text: a buffer large enough for the text.

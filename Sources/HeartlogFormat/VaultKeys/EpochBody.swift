@@ -47,7 +47,9 @@ struct EpochBody: Hashable, Sendable {
     writer.bytes += maker.bytes
     return writer.bytes
   }
+}
 
+extension EpochBody {
   /// Reads the fields up to the signatures. Checks lengths, counts and order, and verifies nothing.
   init(from reader: inout ByteReader) throws(EncryptionError) {
     let header = try EncryptionError.reading { () throws(MalformedError) in
@@ -106,25 +108,6 @@ struct EpochBody: Hashable, Sendable {
     time = try reader.varint()
     guard time <= Limits.numberMax else { throw MalformedError("an epoch of time \(time)") }
     maker = try reader.publicKey()
-  }
-
-  init(
-    vault: VaultID, generation: UInt64, number: UInt64, commitment: [UInt8], ephemeralKey: [UInt8],
-    previous: [Previous], root: Recipient, devices: [Recipient], removals: [Removal], origin: ReplicaID,
-    time: UInt64, maker: PublicKey
-  ) {
-    self.vault = vault
-    self.generation = generation
-    self.number = number
-    self.commitment = commitment
-    self.ephemeralKey = ephemeralKey
-    self.previous = previous
-    self.root = root
-    self.devices = devices
-    self.removals = removals
-    self.origin = origin
-    self.time = time
-    self.maker = maker
   }
 }
 

@@ -14,7 +14,9 @@ package struct Member: Hashable, Sendable {
 
   /// The replica that writes with the public key.
   package var replica: ReplicaID { publicKey.replica }
+}
 
+extension Member {
   /// Announces an agreement key.
   ///
   /// - Throws: what the key throws.
@@ -22,19 +24,6 @@ package struct Member: Hashable, Sendable {
     publicKey = key.publicKey
     self.agreementKey = agreementKey.publicKey
     announcement = try key.signature(of: Self.message(agreementKey.publicKey, vault))
-  }
-
-  /// Takes over what another device announced.
-  ///
-  /// - Throws: `EncryptionError`: the key did not announce this in this vault.
-  package init(
-    publicKey: PublicKey, agreementKey: [UInt8], announcement: Signature, vault: VaultID
-  ) throws(EncryptionError) {
-    guard agreementKey.count == X25519.keyByteCount else {
-      throw .malformed("an agreement key of \(agreementKey.count) bytes")
-    }
-    self.init(unverified: publicKey, agreementKey: agreementKey, announcement: announcement)
-    try checkAnnouncement(in: vault)
   }
 
   /// Reads what another device announced.
@@ -56,17 +45,6 @@ package struct Member: Hashable, Sendable {
     publicKey = try reader.publicKey()
     agreementKey = try reader.array(X25519.keyByteCount)
     announcement = try reader.signature()
-  }
-
-  init(unverified publicKey: PublicKey, agreementKey: [UInt8], announcement: Signature) {
-    self.publicKey = publicKey
-    self.agreementKey = agreementKey
-    self.announcement = announcement
-  }
-
-  /// Whether both have the same two keys.
-  package func hasSameKeys(as other: Member) -> Bool {
-    publicKey == other.publicKey && agreementKey == other.agreementKey
   }
 
   /// Verifies the announcement.

@@ -4,12 +4,9 @@ struct Recipient: Hashable, Sendable {
   let wrappedKey: [UInt8]
 
   var bytes: [UInt8] { member.bytes + wrappedKey }
+}
 
-  init(member: Member, wrappedKey: [UInt8]) {
-    self.member = member
-    self.wrappedKey = wrappedKey
-  }
-
+extension Recipient {
   init(from reader: inout ByteReader) throws(MalformedError) {
     member = try Member(unverifiedFrom: &reader)
     wrappedKey = try reader.array(WrappingKey.wrappedByteCount)

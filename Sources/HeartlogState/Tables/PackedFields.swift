@@ -150,17 +150,11 @@ struct StoredValue: BitwiseCopyable {
   var isNull: Bool { tag == ValueTag.null }
   /// Whether `word` is the name of a text.
   var isNamed: Bool { tag >= ValueTag.string && length > Self.inlineBytesMax }
+}
 
-  /// Creates a null.
-  init() {}
-
-  init(word: UInt64, length: UInt32, tag: UInt8) {
-    self.word = word
-    self.length = length
-    self.tag = tag
-  }
-
+extension StoredValue {
   init(_ value: BorrowedValue, in texts: inout TextTable) {
+    self.init()
     tag = value.tag
     switch value {
     case .null, .bool: break

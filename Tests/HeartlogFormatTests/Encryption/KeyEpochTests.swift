@@ -108,7 +108,7 @@ struct KeyEpochTests {
         let (one, two) = (body.devices[0], body.devices[1])
         body.devices[0] = Recipient(
           member: Member(
-            unverified: one.member.publicKey, agreementKey: [UInt8](repeating: 9, count: 32),
+            publicKey: one.member.publicKey, agreementKey: [UInt8](repeating: 9, count: 32),
             announcement: two.member.announcement), wrappedKey: one.wrappedKey)
       },
       Breach(testDescription: "another vault than the one of the announcements") { body, _ in
@@ -207,8 +207,7 @@ struct KeyEpochTests {
     let point = [1] + [UInt8](repeating: 0, count: 31)
     let key = SigningKey(using: &sample.random)
     let announcement = try key.signature(of: KeyLabel.member.followed(by: sample.vault.bytes + point))
-    let member = try Member(
-      publicKey: key.publicKey, agreementKey: point, announcement: announcement, vault: sample.vault)
+    let member = try Member(key.publicKey.bytes + point + announcement.bytes, vault: sample.vault)
     let first = try sample.first()
     let error = refusal {
       try KeyEpoch.make(

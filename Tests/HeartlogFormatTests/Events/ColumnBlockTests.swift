@@ -94,7 +94,7 @@ struct ColumnBlockTests {
     #expect((0..<9).map { parts[$0] } == [nil, nil, "a", "b", nil, nil, nil, "c", nil])
     #expect((0..<9).map { parts.firstIndex(from: $0) } == [0, 0, 0, 1, 2, 2, 2, 2, 3])
     #expect((0..<4).map { parts.commitIndex(at: $0) } == [2, 3, 7, -1])
-    #expect(SparseColumn<String>()[0] == nil)
+    #expect(SparseColumn<String>(commitIndices: [], values: [])[0] == nil)
   }
 
   @Test("the texts of a block outlive the bytes that it was read from")

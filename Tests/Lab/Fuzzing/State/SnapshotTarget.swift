@@ -105,7 +105,7 @@ extension FuzzTarget {
         _ = state.membershipPosition(of: id, in: library)
         _ = state.position(ofField: "title", of: id, in: library)
       }
-      state.forEachFavorite(in: library, fields: ["title", "size"], visit: { _ in true }) { _, _ in }
+      state.forEachItem(state.favoriteIDs(in: library), in: library, fields: ["title", "size"]) { _, _, _ in }
       _ = state.ids(in: library, startingWith: "2", limit: 5)
       _ = state.fieldNames(in: library, startingWith: "t")
     }
