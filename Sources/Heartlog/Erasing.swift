@@ -218,7 +218,7 @@ public struct ErasureReport: Hashable, Sendable {
   public internal(set) var eventCount = 0
   /// The items of erased events of which something is left: a device wrote it that did not know of the erasure, or it was not to be
   /// erased. Sorted by the bytes of library and id.
-  public internal(set) var remainingItems: [Item] = []
+  package internal(set) var remainingItems: [Item] = []
 
   /// The report of an erasure that did nothing.
   public init() {}

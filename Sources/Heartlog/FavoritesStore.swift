@@ -184,7 +184,7 @@ public final class FavoritesStore: Sendable {
   public var findings: [Finding] { engine.findings }
 
   /// Why the last attempt to seal in the background failed; nil if it succeeded. A failure costs only disk space.
-  public var sealingFailure: HeartlogError? { log.sealingFailure.map(HeartlogError.init) }
+  package var sealingFailure: HeartlogError? { log.sealingFailure }
 
   /// Reads what other processes wrote, if they wrote anything. Called before each read outside of `write { }`.
   @inline(__always) func refreshForReading() { if !seen.isCurrent { refreshNow() } }

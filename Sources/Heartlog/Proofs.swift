@@ -135,13 +135,13 @@ extension FavoritesStore {
 }
 
 /// What signatures say about a device's stream.
-public struct StreamSignature: Hashable, Sendable {
+package struct StreamSignature: Hashable, Sendable {
   /// The newest checkpoint of the device that this store has verified.
-  public let checkpoint: SignedCheckpoint
+  package let checkpoint: SignedCheckpoint
   /// The devices whose keys are known here and that cosigned the checkpoint, sorted.
-  public let witnesses: [ReplicaID]
+  package let witnesses: [ReplicaID]
   /// Whether a person has compared the key with the device: see ``FavoritesStore/trust(_:fingerprint:)``. True for the own key.
-  public let isTrusted: Bool
+  package let isTrusted: Bool
 }
 
 extension FavoritesStore {
@@ -161,7 +161,7 @@ extension FavoritesStore {
   /// taken.
   ///
   /// - Throws: `corrupt` if the list of trusted keys is damaged; `inputOutput`.
-  public func signatures() throws(HeartlogError) -> [ReplicaID: StreamSignature] {
+  package func signatures() throws(HeartlogError) -> [ReplicaID: StreamSignature] {
     try heartlogErrors {
       let trusted = try log.trustedKeys()
       let own = log.ownIdentity.replica

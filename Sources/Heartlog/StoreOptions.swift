@@ -2,12 +2,6 @@ import HeartlogFiles
 import HeartlogFormat
 import HeartlogEngine
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// How a store is opened.
 public struct StoreOptions: Sendable {
   /// The display name of this replica, used when the store is created: at most 127 bytes without control characters.

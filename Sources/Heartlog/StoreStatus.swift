@@ -22,7 +22,7 @@ public struct StoreStatus: Sendable {
   public let events: UInt64
   /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the
   /// same history but more content has a different digest.
-  public let eventsWithoutContent: UInt64
+  package let eventsWithoutContent: UInt64
   /// The number of commits of all replicas.
   public let commits: UInt64
   /// The size of the log on disk, in bytes.
@@ -154,7 +154,7 @@ extension FavoritesStore {
 
 extension FavoritesStore {
   /// The replicas that were dropped from this store, sorted.
-  public func droppedReplicas() throws(HeartlogError) -> [ReplicaID] { try log.droppedStreams() }
+  package func droppedReplicas() throws(HeartlogError) -> [ReplicaID] { try log.droppedStreams() }
 
   /// Drops the commits of another replica from this store. The store is then as if it had never received them, takes no more of them from
   /// any device or place, and offers them to none. Other devices keep what they have. Nothing is deleted: see ``keep(_:)``.

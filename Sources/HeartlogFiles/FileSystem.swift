@@ -1,13 +1,5 @@
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// How a file is opened.
 package enum OpenMode: Sendable {
   /// Read only; the file must exist.

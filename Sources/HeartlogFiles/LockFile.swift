@@ -1,14 +1,6 @@
 import CHeartlogPlatform
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A lock shared by all opens of the same file, in this process and others, and 512 words of shared memory. It is
 /// unlocked and closed when the last reference is released.
 package protocol LockFile: AnyObject, Sendable {

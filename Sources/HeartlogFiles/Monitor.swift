@@ -1,13 +1,5 @@
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A value guarded by a mutex, with a condition variable. `Mutex` of the standard library does not support waiting for a condition.
 ///
 /// What one value cannot hold, because several objects share it or parts of the work are done outside, is guarded by a `Monitor<Void>`.

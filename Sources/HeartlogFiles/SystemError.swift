@@ -1,14 +1,6 @@
 import CHeartlogPlatform
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A system call that failed.
 extension HeartlogError {
   /// - Parameters:

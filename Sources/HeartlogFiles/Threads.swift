@@ -1,21 +1,5 @@
 import CHeartlogPlatform
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A value guarded by a mutex.
 ///
 /// The standard library's `Mutex` would do, but on Linux it makes its own system calls, which the thread sanitizer does not track:

@@ -1,13 +1,5 @@
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A thread that runs one function, and that another one joins or leaves alone.
 ///
 /// Unchecked: `thread` is written before the object is passed on.

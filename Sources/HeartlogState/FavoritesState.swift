@@ -43,7 +43,7 @@ public struct FavoritesState: Sendable {
   private var countsChanges = false
 
   /// The state before the first commit: nothing is a favorite.
-  public init() { self.init(erasedGeneration: 0) }
+  package init() { self.init(erasedGeneration: 0) }
 
   /// The state before the first commit of a log with this generation of its list of erased events.
   package init(erasedGeneration: UInt64) { self.erasedGeneration = erasedGeneration }
@@ -407,7 +407,7 @@ extension FavoritesState {
   }
 
   /// Returns a replica's last commit before any gap; nil if its first commit is missing.
-  public func head(of replica: ReplicaID) -> CommitNumber? {
+  package func head(of replica: ReplicaID) -> CommitNumber? {
     guard let head = replicas.progress(of: replica)?.head, head > 0 else { return nil }
     return CommitNumber(rawValue: head)
   }

@@ -20,7 +20,7 @@ public struct ItemState: Sendable {
   ///   - isFavorite: whether it is a favorite.
   ///   - favoritedDate: when it became a favorite; ignored unless it is one.
   ///   - fields: without nulls or duplicates, sorted by the bytes of their names.
-  public init(id: String, isFavorite: Bool, favoritedDate: Milliseconds? = nil, fields: [Field] = []) {
+  package init(id: String, isFavorite: Bool, favoritedDate: Milliseconds? = nil, fields: [Field] = []) {
     self.init(
       id: id, isFavorite: isFavorite, favoritedMoment: favoritedDate.map { FavoritedMoment(date: $0) },
       fields: ItemFields(fields))
@@ -37,7 +37,7 @@ public struct ItemState: Sendable {
   public var favoritedDate: Milliseconds? { favoritedMoment?.date }
 
   /// Whether it is a favorite or holds a value.
-  public var isVisible: Bool { isFavorite || !fields.isEmpty }
+  package var isVisible: Bool { isFavorite || !fields.isEmpty }
 
   /// Whether it was written and nothing of it is visible any more.
   package var isTombstone: Bool { !isVisible }
@@ -130,7 +130,7 @@ public struct ItemFields: RandomAccessCollection, Sendable {
   /// Creates a collection of fields.
   ///
   /// - Parameter fields: without nulls or duplicates, sorted by the bytes of their names.
-  public init(_ fields: [Field]) { storage = .made(fields) }
+  package init(_ fields: [Field]) { storage = .made(fields) }
 
   init(_ packed: PackedFields?) { storage = packed.map(Storage.packed) ?? .made([]) }
 

@@ -11,7 +11,7 @@ struct HubErrorsTests {
   private func error(
     _ answer: Result<HTTPAnswer, HTTPFailure>, for part: String = "objects?"
   ) throws -> (error: HeartlogError?, requests: Int) {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let objects = try place.objects()
     let before = place.hub.requests.count
     place.hub.answer { $0.url.contains(part) ? answer : nil }
@@ -46,7 +46,7 @@ struct HubErrorsTests {
 
   @Test("a hub that is away for a moment is reached by the next try")
   func passes() throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let objects = try place.objects()
     let left = Mutex(3)
     place.hub.answer { _ in
@@ -105,7 +105,7 @@ struct HubErrorsTests {
 
   @Test("a session or a challenge that is none is refused", arguments: ["/challenges", "/sessions"])
   func garbageSession(part: String) throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let devices = try Devices(1)
     for text in ["", "{}", "{\"challenge\": \"12\", \"session\": \"a\\r\\nHost: x\"}", "{\"session\": \"\"}"]
     {
@@ -118,7 +118,7 @@ struct HubErrorsTests {
 
   @Test("a challenge that is too old is replaced, once")
   func oldChallenge() throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let devices = try Devices(1)
     let left = Mutex(1)
     place.hub.answer { request in

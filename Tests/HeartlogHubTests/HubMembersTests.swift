@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A hub admits the members of an encrypted vault")
 final class HubMembersTests {
-  private let place: HubPlace
+  private let place: FakeHubPlace
   private let devices: Devices
   private let vault: VaultID
   private let carriers: [HubCarrier]
@@ -18,7 +18,7 @@ final class HubMembersTests {
 
   /// A vault that the first of some devices made and encrypted at a hub. The others do not know it yet.
   init() throws {
-    place = try HubPlace()
+    place = try FakeHubPlace()
     devices = try Devices(4)
     try devices.toggle("first", on: 0)
     let first = try place.carrier()
@@ -80,10 +80,10 @@ final class HubMembersTests {
     try sync(1, 0, 1)
     try rotate(0, without: 1)
     // It learns of that elsewhere.
-    let elsewhere = MemoryObjects()
-    _ = try ObjectCarrier(elsewhere).sync(devices[0], options: SyncOptions())
+    let elsewhere = MemoryPlace()
+    _ = try PlaceCarrier(elsewhere).sync(devices[0], options: SyncOptions())
     #expect(
-      refusal { _ = try ObjectCarrier(elsewhere).sync(devices[1], options: SyncOptions()) } == .noKey)
+      refusal { _ = try PlaceCarrier(elsewhere).sync(devices[1], options: SyncOptions()) } == .noKey)
     place.hub.restart(losingAll: true)
     #expect(refusal { try sync(1) } == .notAdmitted)
     #expect(place.hub.state.withLock { $0.vaults.isEmpty })

@@ -11,8 +11,8 @@ struct HubSyncTests {
   /// A hub, and devices of which the first one made the vault and admitted the others.
   private func admitted(
     _ count: Int, seed: UInt64 = 1
-  ) throws -> (place: HubPlace, devices: Devices, carriers: [HubCarrier]) {
-    let place = try HubPlace()
+  ) throws -> (place: FakeHubPlace, devices: Devices, carriers: [HubCarrier]) {
+    let place = try FakeHubPlace()
     let devices = try Devices(count, seed: seed)
     try devices.toggle("first", on: 0)
     let first = try place.carrier()
@@ -55,7 +55,7 @@ struct HubSyncTests {
 
   @Test("a device that is not admitted is told its key, and leaves nothing")
   func notAdmitted() throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let devices = try Devices(2)
     try devices.toggle("a", on: 0)
     try devices.toggle("b", on: 1)
@@ -143,7 +143,7 @@ struct HubSyncTests {
 
   @Test("a dry run creates, joins and puts nothing")
   func dryRun() throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let devices = try Devices(1)
     try devices.toggle("a", on: 0)
     var options = SyncOptions()
@@ -160,7 +160,7 @@ struct HubSyncTests {
 
   @Test("a hub that wants an invitation makes a vault with it only")
   func invitation() throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     place.hub.state.withLock { $0.invitation = "welcome" }
     let devices = try Devices(1)
     try devices.toggle("a", on: 0)

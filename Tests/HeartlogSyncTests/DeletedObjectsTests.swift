@@ -9,9 +9,9 @@ import Testing
 struct DeletedObjectsTests {
   @Test("are not asked for again and again")
   func askedOnce() throws {
-    let objects = MemoryObjects()
+    let objects = MemoryPlace()
     let stores = try (0..<2).map { _ in try FavoritesStore.inMemory() }
-    let carriers = stores.map { _ in ObjectCarrier(objects) }
+    let carriers = stores.map { _ in PlaceCarrier(objects) }
     func syncAll() throws {
       for (store, carrier) in zip(stores, carriers) {
         _ = try carrier.sync(store, options: SyncOptions())
@@ -36,12 +36,12 @@ struct DeletedObjectsTests {
     "are found merged with others in the same sync, also after many files that are damaged",
     arguments: [0, 9])
   func mergedMeanwhile(damagedCount: Int) throws {
-    let objects = MemoryObjects()
+    let objects = MemoryPlace()
     let (writer, reader) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
     @Sendable func write(_ numbers: Range<Int>) throws {
       for number in numbers {
         try writer.library("papers").add("paper \(number)")
-        _ = try ObjectCarrier(objects).sync(writer, options: SyncOptions())
+        _ = try PlaceCarrier(objects).sync(writer, options: SyncOptions())
       }
     }
     try write(0..<3)
@@ -53,27 +53,27 @@ struct DeletedObjectsTests {
         [1])
     }
     let watched = WatchedObjects(objects, before: last) { try? write(3..<12) }
-    _ = try ObjectCarrier(watched).sync(reader, options: SyncOptions())
+    _ = try PlaceCarrier(watched).sync(reader, options: SyncOptions())
     #expect(objects.missCount > 0)
     #expect(reader.digest == writer.digest)
   }
 }
 
 /// Objects at a place, and what happens there before one of them is read.
-private final class WatchedObjects: ObjectStore {
-  private let objects: any ObjectStore
+private final class WatchedObjects: Place {
+  private let objects: any Place
   private let name: String
   private let happens: Mutex<(@Sendable () -> Void)?>
 
   var description: String { objects.description }
 
-  init(_ objects: any ObjectStore, before name: String, _ happens: @escaping @Sendable () -> Void) {
+  init(_ objects: any Place, before name: String, _ happens: @escaping @Sendable () -> Void) {
     self.objects = objects
     self.name = name
     self.happens = Mutex(happens)
   }
 
-  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+  func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     try objects.list(after: cursor)
   }
 
@@ -92,7 +92,7 @@ private final class WatchedObjects: ObjectStore {
 
   func delete(_ name: String) throws(HeartlogError) { try objects.delete(name) }
 
-  func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
     try objects.watch(after: cursor, milliseconds: milliseconds)
   }
 

@@ -303,7 +303,7 @@ struct EncryptedSyncTests {
     let report = try devices.sync(stores[1])
     #expect(report.received.commits == 0 && report.folder?.waiting == 1)
     // Whoever reads its own objects again finds it.
-    _ = try ObjectCarrier(devices.place.objects).sync(stores[0], options: SyncOptions())
+    _ = try PlaceCarrier(devices.place.objects).sync(stores[0], options: SyncOptions())
     #expect(try Set(devices.place.names()) == before.union([name]))
     #expect(try devices.sync(stores[1]).received.commits == 1)
     #expect(stores[0].digest == stores[1].digest)
@@ -705,7 +705,7 @@ struct KeyRotationTests {
     let failures = Mutex(0)
     let objects = devices.place.objects
     DispatchQueue.concurrentPerform(iterations: count) { index in
-      let report = try? ObjectCarrier(objects).sync(others[index], options: SyncOptions())
+      let report = try? PlaceCarrier(objects).sync(others[index], options: SyncOptions())
       if report == nil { failures.withLock { $0 += 1 } }
     }
     #expect(failures.withLock { $0 } == 0)

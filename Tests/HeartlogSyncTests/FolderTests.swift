@@ -61,8 +61,8 @@ struct FolderTests {
     }
     let (whole, again) = (file(1...8, 1), file(1...8, 2))
     let (start, end, next) = (file(1...3, 3), file(4...8, 4), file(9...9, 5))
-    #expect(ObjectSyncPass.withoutCovered([next, end, start, again, whole]) == [whole, next])
-    #expect(ObjectSyncPass.withoutCovered([next, end, start]) == [start, end, next])
+    #expect(SyncPass.withoutCovered([next, end, start, again, whole]) == [whole, next])
+    #expect(SyncPass.withoutCovered([next, end, start]) == [start, end, next])
   }
 
   @Test("a folder that is not there is told, and not made")

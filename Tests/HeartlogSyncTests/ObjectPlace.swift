@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import HeartlogSync
 
-/// A place that stores sync through, of each kind of object store. Tests may look into it, and change it as anybody could.
+/// A place that stores sync through, of each kind. Tests may look into it, and change it as anybody could.
 final class ObjectPlace: Sendable {
   enum Kind: CaseIterable {
     /// A directory, looked at anew by each sync.
@@ -19,16 +19,16 @@ final class ObjectPlace: Sendable {
 
   private enum Implementation: Sendable {
     case directory(MemoryFileSystem)
-    case memory(MemoryObjects)
+    case memory(MemoryPlace)
   }
 
   static let root = "/cloud"
 
-  let objects: any ObjectStore
+  let objects: any Place
   private let implementation: Implementation
   private let keepsCarriers: Bool
   /// By store, each with the store, so that no other has its identity.
-  private let carriers = Mutex<[ObjectIdentifier: (store: any ShippedStreams, carrier: ObjectCarrier)]>([:])
+  private let carriers = Mutex<[ObjectIdentifier: (store: any ShippedStreams, carrier: PlaceCarrier)]>([:])
 
   init(_ kind: Kind) throws {
     keepsCarriers = kind == .parts
@@ -36,10 +36,10 @@ final class ObjectPlace: Sendable {
     case .directory:
       let files = MemoryFileSystem()
       try files.createDirectory(Self.root)
-      objects = DirectoryObjects(Self.root, on: files, pauseMilliseconds: 1)
+      objects = DirectoryPlace(Self.root, on: files, pauseMilliseconds: 1)
       implementation = .directory(files)
     case .memory, .parts:
-      let memory = MemoryObjects(pageMax: kind == .parts ? 3 : 1_000)
+      let memory = MemoryPlace(pageMax: kind == .parts ? 3 : 1_000)
       objects = memory
       implementation = .memory(memory)
     }
@@ -54,11 +54,11 @@ final class ObjectPlace: Sendable {
     return try carrier(of: store).sync(store, options: options)
   }
 
-  private func carrier(of store: any ShippedStreams) -> ObjectCarrier {
-    guard keepsCarriers else { return ObjectCarrier(objects) }
+  private func carrier(of store: any ShippedStreams) -> PlaceCarrier {
+    guard keepsCarriers else { return PlaceCarrier(objects) }
     return carriers.withLock { carriers in
       let identity = ObjectIdentifier(store as AnyObject)
-      let carrier = carriers[identity]?.carrier ?? ObjectCarrier(objects)
+      let carrier = carriers[identity]?.carrier ?? PlaceCarrier(objects)
       carriers[identity] = (store, carrier)
       return carrier
     }

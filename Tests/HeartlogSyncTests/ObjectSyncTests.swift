@@ -104,7 +104,7 @@ struct ObjectSyncTests {
         #expect(other.streams[one.replica] == one.streams[one.replica])
       }
     }
-    #expect(most <= 2 * ObjectSyncPass.neighboursMax && removed > 100)
+    #expect(most <= 2 * SyncPass.neighboursMax && removed > 100)
     let fresh = device(3, 0)
     _ = try place.sync(fresh)
     #expect(fresh.streams[one.replica] == one.streams[one.replica])

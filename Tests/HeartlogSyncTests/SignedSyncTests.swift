@@ -278,7 +278,7 @@ struct SignedSyncTests {
     let run = try #require(names.first { $0.hasSuffix(".run") })
     try folder.replace(run, with: nil)
     // The app starts again.
-    _ = try ObjectCarrier(folder.objects).sync(phone, options: SyncOptions())
+    _ = try PlaceCarrier(folder.objects).sync(phone, options: SyncOptions())
     #expect(try folder.names() == names)
     let late = try Self.store("late")
     #expect(try folder.sync(late).isComplete)

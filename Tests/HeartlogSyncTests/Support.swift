@@ -61,7 +61,7 @@ extension CommandCarrier {
 
 extension FolderCarrier {
   func sync(_ store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    try objects.sync(store, options: options)
+    try carrier.sync(store, options: options)
   }
 }
 

@@ -1,14 +1,6 @@
 import HeartlogFiles
 import HeartlogEngine
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A write that a task awaits, until it is in the commit queue or cancelled.
 final class AsyncWrite<Outcome: Sendable>: Sendable {
   private enum Step {

@@ -1,12 +1,6 @@
 import Dispatch
 import HeartlogFiles
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// The clock that a log measures waiting with, and the threads that work for it. The system's, unless a test decides when time passes
 /// and what runs next.
 package protocol Scheduler: Sendable {

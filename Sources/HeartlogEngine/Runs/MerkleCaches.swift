@@ -1,12 +1,6 @@
 import HeartlogFiles
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// The Merkle trees of the streams, as shipping uses them. Guarded by `monitor`, which is entered after the log's.
 final class MerkleCaches: @unchecked Sendable {
   private let directory: StoreDirectory

@@ -1,12 +1,6 @@
 import HeartlogFiles
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// The name of a snapshot: `0000000001000000-9f8e7d6c.snapshot`.
 package struct SnapshotFile: Hashable, Sendable {
   /// The number of events before the snapshot's positions.

@@ -407,9 +407,9 @@ extension FavoritesState {
 /// takes about as many bytes as the favorites take in memory, and may be deleted at any time.
 public struct SnapshotPolicy: Hashable, Sendable {
   /// The number of events since the last snapshot after which the next one is written in the background.
-  public var eventsMin: UInt64
+  package var eventsMin: UInt64
   /// The number of events since the last snapshot after which one is written when the store is closed.
-  public var eventsMinAtClose: UInt64
+  package var eventsMinAtClose: UInt64
   /// The next snapshot also waits for this share of the events that the last one covers. While the store is open, that is as many events
   /// again. All snapshots of a growing store then cost as much as two of its size, and a process that dies without closing leaves no more
   /// events to replay than it found. At close, a 32nd is enough.
@@ -421,7 +421,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   ///   - eventsMin: the number of events since the last snapshot after which the next one is written in the background. It must also be at
   ///     least the number of events that the last one covers.
   ///   - eventsMinAtClose: the same when the store is closed, but with a 32nd of the covered events.
-  public init(eventsMin: UInt64, eventsMinAtClose: UInt64) {
+  package init(eventsMin: UInt64, eventsMinAtClose: UInt64) {
     self.eventsMin = eventsMin
     self.eventsMinAtClose = eventsMinAtClose
   }
@@ -448,7 +448,7 @@ public struct SnapshotReport: Hashable, Sendable {
   /// The size of its file in bytes.
   public let bytes: UInt64
   /// Whether it was written now; false if the last snapshot already covers the whole log.
-  public let isNew: Bool
+  package let isNew: Bool
 }
 
 /// A snapshot that could not be used; the log was replayed instead. It is deleted if the store is writable.

@@ -1,13 +1,5 @@
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A file system in memory that behaves like the operating system's: inodes, open files that outlive their
 /// names, and one lock per file, held by one open.
 ///

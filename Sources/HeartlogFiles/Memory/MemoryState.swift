@@ -1,13 +1,5 @@
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The state of a memory file system, guarded by its mutex.
 package struct MemoryState: Sendable {
   package var volume = Volume()

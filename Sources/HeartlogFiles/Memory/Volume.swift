@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A tree of directories and files by inode, as a value: the contents of a memory file system, or of a disk
 /// after a crash. Copies share storage.
 package struct Volume: Sendable {

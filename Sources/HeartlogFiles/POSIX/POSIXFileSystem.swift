@@ -1,14 +1,6 @@
 import CHeartlogPlatform
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The file system of the operating system.
 package struct POSIXFileSystem: FileSystem {
   /// Who may access the files and directories that are created, subject to the process's umask.

@@ -1,14 +1,6 @@
 import CHeartlogPlatform
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A lock file that uses `flock` and a shared mapping.
 ///
 /// `flock` belongs to the open file description. Each lock has its own, so that two stores in one process exclude

@@ -6,7 +6,7 @@ public struct Head: Hashable, Sendable {
   public let commit: CommitNumber
 
   /// The head of a replica at a commit.
-  public init(replica: ReplicaID, commit: CommitNumber) {
+  package init(replica: ReplicaID, commit: CommitNumber) {
     self.replica = replica
     self.commit = commit
   }
@@ -30,7 +30,7 @@ public struct Commit: Hashable, Sendable {
   /// The heads of other replicas that changed since this replica's last commit, sorted by replica.
   public let heads: [Head]
   /// Sorted by tag, without duplicates.
-  public let unknownMembers: [UnknownMember]
+  package let unknownMembers: [UnknownMember]
   /// The storage of `records`.
   package let contents: EventRecords
 
@@ -41,7 +41,7 @@ public struct Commit: Hashable, Sendable {
   public var eventCount: Int { contents.count }
 
   /// Creates a commit from its parts without checking them; see `validate`.
-  public init(
+  package init(
     replica: ReplicaID, number: CommitNumber, firstSequence: SequenceNumber, stamp: HybridTimestamp,
     wallTime: Milliseconds, origin: String? = nil, heads: [Head] = [],
     unknownMembers: [UnknownMember] = [], records: [EventRecord]

@@ -21,18 +21,18 @@ public enum Action: Hashable, Sendable {
 }
 
 /// A member of an event or a commit that this version does not know. It is stored, hashed and shipped unchanged.
-public struct UnknownMember: Hashable, Sendable {
+package struct UnknownMember: Hashable, Sendable {
   /// The member's tag in the format.
-  public let tag: UInt64
+  package let tag: UInt64
   /// Its content, unchanged.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Creates a member.
   ///
   /// - Parameters:
   ///   - tag: the member's tag in the format.
   ///   - bytes: its content.
-  public init(tag: UInt64, bytes: [UInt8]) {
+  package init(tag: UInt64, bytes: [UInt8]) {
     self.tag = tag
     self.bytes = bytes
   }
@@ -51,10 +51,10 @@ public struct Event: Hashable, Sendable {
   /// The fields that the event writes, sorted by the bytes of their names, without duplicates.
   public let fields: [Field]
   /// Members that this version does not know, sorted by tag, without duplicates.
-  public let unknownMembers: [UnknownMember]
+  package let unknownMembers: [UnknownMember]
 
   /// Creates an event without checking its parts; `validate` checks them.
-  public init(
+  package init(
     library: String, item: String, action: Action, favoritedDate: Milliseconds? = nil,
     fields: [Field] = [], unknownMembers: [UnknownMember] = []
   ) {

@@ -8,7 +8,7 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
   public let low: UInt64
 
   /// Creates an identity from two big-endian halves.
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -60,7 +60,7 @@ public struct CommitNumber: RawRepresentable, Hashable, Sendable, Comparable, Cu
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The next number.
-  public var next: CommitNumber { CommitNumber(rawValue: rawValue &+ 1) }
+  package var next: CommitNumber { CommitNumber(rawValue: rawValue &+ 1) }
 
   public static func < (a: CommitNumber, b: CommitNumber) -> Bool { a.rawValue < b.rawValue }
   public var description: String { String(rawValue) }
@@ -107,7 +107,7 @@ public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   }
 
   /// Reads 16 bytes; nil for any other count.
-  public init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -126,7 +126,7 @@ public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   }
 
   /// The 16 bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     withUnsafeBytes(of: high.bigEndian) { Array($0) } + withUnsafeBytes(of: low.bigEndian) { Array($0) }
   }
 

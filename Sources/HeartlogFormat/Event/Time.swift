@@ -14,7 +14,7 @@ public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable,
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Creates the first timestamp of a millisecond. Milliseconds before 1970 count as 1970.
-  public init(milliseconds: Milliseconds) {
+  package init(milliseconds: Milliseconds) {
     rawValue = UInt64(max(0, milliseconds)) << 16
   }
 

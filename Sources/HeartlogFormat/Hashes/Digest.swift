@@ -29,7 +29,7 @@ public struct HeartlogDigest: Hashable, Sendable, CustomStringConvertible {
   public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   /// The 32 bytes, valid for the duration of the call.
-  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  package func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try Swift.withUnsafeBytes(of: words, body)
   }
 

@@ -74,7 +74,7 @@ package struct RunFileName: Hashable {
 }
 
 /// The name of an object, taken apart.
-package struct FolderPlace {
+package struct ObjectPath {
   package enum File {
     case run(RunFileName)
     case copy(RunFileName)
@@ -87,9 +87,9 @@ package struct FolderPlace {
         self = .run(run)
       } else if let copy = RunFileName(copy: name) {
         self = .copy(copy)
-      } else if let checkpoint = RunFileName(name, ending: FolderPlace.checkpointEnding) {
+      } else if let checkpoint = RunFileName(name, ending: ObjectPath.checkpointEnding) {
         self = .checkpoint(checkpoint)
-      } else if let evidence = RunFileName(name, ending: FolderPlace.evidenceEnding) {
+      } else if let evidence = RunFileName(name, ending: ObjectPath.evidenceEnding) {
         self = .evidence(evidence)
       } else {
         return nil
@@ -132,7 +132,7 @@ package struct FolderPlace {
   package static func isObject(_ name: String) -> Bool {
     guard name.utf8.count <= HubLimits.nameBytesMax else { return false }
     if name.hasPrefix("\(keysFolder)/") { return isKey(name) }
-    return switch FolderPlace(name)?.file {
+    return switch ObjectPath(name)?.file {
     case .run, .checkpoint, .evidence: true
     case .copy, nil: false
     }

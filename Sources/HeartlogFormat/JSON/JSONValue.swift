@@ -105,7 +105,7 @@ extension JSONValue {
   public var object: [JSONMember]? { if case .object(let members) = self { members } else { nil } }
 
   /// Whether it is `null`.
-  public var isNull: Bool { if case .null = self { true } else { false } }
+  package var isNull: Bool { if case .null = self { true } else { false } }
 
   /// The kind of the value in words, such as "a string".
   public var kind: String {

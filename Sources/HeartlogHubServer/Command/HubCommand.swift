@@ -1,14 +1,6 @@
 import HeartlogFiles
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// The program `heartlog-hub`.
 public enum HubCommand {
   // The numbers of sysexits.h.

@@ -1,13 +1,6 @@
 import CPostgreSQL
+import HeartlogFiles
 import HeartlogFormat
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A connection to PostgreSQL. It connects when it is first needed, and again after it broke.
 ///

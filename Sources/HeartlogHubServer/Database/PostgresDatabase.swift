@@ -1,14 +1,7 @@
 import Dispatch
+import HeartlogFiles
 import HeartlogFormat
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A PostgreSQL database, for any number of hubs: "PostgreSQL" in docs/hub.md.
 final class PostgresDatabase: HubDatabase {

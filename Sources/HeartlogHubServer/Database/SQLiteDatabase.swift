@@ -4,14 +4,6 @@ import HeartlogFiles
 import HeartlogFormat
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A file of SQLite, for one hub: "The store" in docs/hub.md.
 final class SQLiteDatabase: HubDatabase {
   let dialect = SQLDialect(counters: "without rowid")

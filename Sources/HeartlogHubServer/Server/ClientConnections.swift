@@ -1,14 +1,6 @@
 import HeartlogFiles
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// The connections of clients, what each holds, and when it must have made progress: "Limits" in docs/hub.md.
 ///
 /// Connections and the memory for bodies are shared out: among addresses, then among the vaults of an address, then among the sessions of

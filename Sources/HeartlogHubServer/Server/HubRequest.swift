@@ -175,7 +175,7 @@ enum HubRoute: Hashable, Sendable {
         self = .changes(vault, after: try Self.cursor(try Self.values(in: query, names: ["after"])["after"]))
       case "objects":
         let name = String(path[words[4].startIndex...])
-        guard FolderPlace.isObject(name) else { throw HubRefusal(400, "This is no object's name") }
+        guard ObjectPath.isObject(name) else { throw HubRefusal(400, "This is no object's name") }
         self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
       default: throw HubRefusal(404, "There is no such path")
       }

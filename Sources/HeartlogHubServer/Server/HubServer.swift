@@ -2,14 +2,6 @@ import CMicrohttpd
 import HeartlogFiles
 import HeartlogFormat
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Serves a hub's vaults over HTTP: docs/hub.md.
 ///
 /// Two threads of libmicrohttpd take the requests. One that waits for the disk, or for changes, is suspended, and holds none of them.

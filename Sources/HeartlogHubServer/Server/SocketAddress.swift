@@ -1,12 +1,5 @@
+import HeartlogFiles
 import HeartlogFormat
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// An address of this machine, and a port.
 struct SocketAddress: Sendable, CustomStringConvertible {

@@ -71,7 +71,7 @@ struct BackupArchive {
     let names = try fileSystem.entries(of: folder)
     guard
       !names.allSatisfy({
-        [manifestName, lockName, runsName].contains($0) || $0.hasPrefix(DirectoryObjects.temporaryPrefix)
+        [manifestName, lockName, runsName].contains($0) || $0.hasPrefix(DirectoryPlace.temporaryPrefix)
       })
     else { return }
     let isStore = try fileSystem.isStore(folder)

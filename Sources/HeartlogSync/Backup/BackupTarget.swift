@@ -45,7 +45,7 @@ struct BackupTarget {
     temporary = try fileSystem.unfinishedPath(
       isFile
         ? "\(PathParts.parent(of: path))/.\(PathParts.name(of: path)).tmp-"
-        : "\(path)/\(DirectoryObjects.temporaryPrefix)")
+        : "\(path)/\(DirectoryPlace.temporaryPrefix)")
     if try fileSystem.info(isFile ? path : manifestPath) != nil {
       last = try BackupArchive(at: path, on: fileSystem)
     }

@@ -17,7 +17,7 @@ public final class HubCarrier: Carrier {
   private struct Link: Sendable {
     let connection: HubConnection
     let changes: HubWatch
-    let carrier: ObjectCarrier
+    let carrier: PlaceCarrier
   }
 
   private let address: HubAddress
@@ -30,7 +30,7 @@ public final class HubCarrier: Carrier {
   public var description: String { address.description }
 
   /// Whether what travels is encrypted. Over `http`, everybody on the way reads the contents of a vault that is not encrypted itself.
-  public var isEncrypted: Bool { address.isEncrypted }
+  package var isEncrypted: Bool { address.isEncrypted }
 
   #if canImport(Darwin)
     private static var system: any HTTPTransport { URLSessionTransport() }
@@ -86,14 +86,14 @@ public final class HubCarrier: Carrier {
       let target = link.connection.vault
       try link.connection.open(creates: !options.isDryRun && store.vaultID == target, isOver: isOver)
       try meet(target, store, options)
-      let objects = HubObjects(link.connection, changes: link.changes, isOver: isOver) {
+      let place = HubPlace(link.connection, changes: link.changes, isOver: isOver) {
         () throws(HeartlogError) in
         // What the devices there say decides which vault the store is in by now.
         guard let vault = store.vault, vault.id == target || vault.former.contains(target) else {
           throw .otherVault(mine: store.vaultID ?? target, theirs: target)
         }
       }
-      return try link.carrier.sync(store, through: objects, options: options)
+      return try link.carrier.sync(store, through: place, options: options)
     } catch {
       guard error.isEarlyEnd else { throw error }
       var report = SyncReport()
@@ -118,7 +118,7 @@ public final class HubCarrier: Carrier {
     let link = try link(of: store)
     do throws(HeartlogError) {
       return try link.carrier.watch(
-        through: HubObjects(link.connection, changes: link.changes, isOver: isCancelled),
+        through: HubPlace(link.connection, changes: link.changes, isOver: isCancelled),
         milliseconds: milliseconds)
     } catch {
       guard error.isEarlyEnd else { throw error }
@@ -131,7 +131,7 @@ public final class HubCarrier: Carrier {
   /// The keys of the devices that the hub admits to the store's vault, sorted.
   ///
   /// - Throws: `HeartlogError`, as `sync` does.
-  public func admittedKeys(for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
+  package func admittedKeys(for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
     try link(of: store).connection.keys { false }
   }
 
@@ -173,7 +173,7 @@ public final class HubCarrier: Carrier {
       let changes = HubWatch(connection)
       let made = Link(
         connection: connection, changes: changes,
-        carrier: ObjectCarrier(HubObjects(connection, changes: changes)))
+        carrier: PlaceCarrier(HubPlace(connection, changes: changes)))
       link = made
       return made
     }

@@ -3,14 +3,6 @@ import HeartlogFiles
 import HeartlogFormat
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A device's requests to one vault of a hub, within sessions that it opens with its key: "Sessions" in docs/hub.md.
 ///
 /// All requests may be repeated, so a request that fails in a way that may pass is tried again a few times.

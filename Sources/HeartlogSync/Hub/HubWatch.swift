@@ -17,7 +17,7 @@ final class HubWatch: Sendable {
   ///
   /// - Returns: False if the time is over before.
   func wait(
-    after cursor: ObjectCursor, milliseconds: Int, isOver: () -> Bool
+    after cursor: PlaceCursor, milliseconds: Int, isOver: () -> Bool
   ) throws(HeartlogError) -> Bool {
     if changes.restart(after: cursor) {
       let (connection, changes) = (connection, changes)
@@ -33,7 +33,7 @@ final class HubWatch: Sendable {
 
   /// Lists what was put after a cursor: what the stream told, if it told all since a watch ended, else what `ask` returns.
   func list(
-    after cursor: ObjectCursor?, ask: () throws(HeartlogError) -> ObjectList
+    after cursor: PlaceCursor?, ask: () throws(HeartlogError) -> ObjectList
   ) throws(HeartlogError) -> ObjectList {
     if let list = changes.take(after: cursor) { return list }
     do throws(HeartlogError) {
@@ -71,7 +71,7 @@ final class HubWatch: Sendable {
           }, isOver: { changes.isOver },
           receive: { bytes in
             for data in events.read(bytes) {
-              changes.append((try? JSONValue.parse(data)).flatMap { HubObjects.list($0) })
+              changes.append((try? JSONValue.parse(data)).flatMap { HubPlace.list($0) })
             }
             return changes.noteBytes()
           },
@@ -104,11 +104,11 @@ private final class ChangeBuffer: Sendable {
     /// Whether a watch ended and nobody has listed since. Only then is it known that the stream told what there is.
     var isWatched = false
     /// Up to where everything was taken.
-    var start: ObjectCursor?
+    var start: PlaceCursor?
     /// What was told after that, up to where the stream is.
     var entries: [ObjectList.Entry] = []
     var foreignCount = 0
-    var end: ObjectCursor?
+    var end: PlaceCursor?
     /// Whether the hub must be asked: it may have more than it told.
     var isPartial = false
     /// Names that this device is putting, or put, and that were not told yet.
@@ -138,7 +138,7 @@ private final class ChangeBuffer: Sendable {
   // MARK: - The thread of the stream
 
   /// Where the stream goes on.
-  var position: ObjectCursor? { monitor.withLock { $0.end ?? $0.start } }
+  var position: PlaceCursor? { monitor.withLock { $0.end ?? $0.start } }
 
   var isOver: Bool {
     monitor.withLock { state in
@@ -194,7 +194,7 @@ private final class ChangeBuffer: Sendable {
   /// Begins to read after a cursor.
   ///
   /// - Returns: Whether a thread must be started.
-  func restart(after cursor: ObjectCursor) -> Bool {
+  func restart(after cursor: PlaceCursor) -> Bool {
     monitor.withLock { state in
       if state.isRunning {
         // Somebody listed elsewhere.
@@ -244,7 +244,7 @@ private final class ChangeBuffer: Sendable {
   // MARK: - Who lists and puts
 
   /// Takes what was told after a cursor; `nil` if the hub must be asked.
-  func take(after cursor: ObjectCursor?) -> ObjectList? {
+  func take(after cursor: PlaceCursor?) -> ObjectList? {
     monitor.withLock { state in
       let isOpen =
         state.lastBytes.map { MonotonicClock.nanoseconds() - $0 < Self.silenceNanoseconds } ?? false

@@ -215,7 +215,7 @@ struct Keyring {
 
   /// Whether an object of this name is kept.
   func has(_ name: String) -> Bool {
-    admissions[name] != nil || FolderPlace.epoch(name).map { epochs[$0] != nil } ?? false
+    admissions[name] != nil || ObjectPath.epoch(name).map { epochs[$0] != nil } ?? false
   }
 
   /// Whether an object introduces a device for which the one that is kept does not vouch.

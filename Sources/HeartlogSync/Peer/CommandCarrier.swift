@@ -2,14 +2,6 @@ import CHeartlogPlatform
 import Heartlog
 import HeartlogFiles
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A carrier that runs a program which serves a store on its standard input and output. On iOS and visionOS the system lets an app start none.
 @available(tvOS, unavailable)
 @available(watchOS, unavailable)

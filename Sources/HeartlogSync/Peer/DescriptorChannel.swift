@@ -1,14 +1,6 @@
 import Heartlog
 import HeartlogFiles
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A channel over file descriptors: pipes, sockets, or the two ends of a terminal.
 ///
 /// The blocking mode of the descriptors is left unchanged, because other processes may share them. Writing to

@@ -9,7 +9,7 @@ struct PeerHost {
   private let options: SyncOptions
   private let inbox = Inbox()
   /// Receives what the calling end gives.
-  private var pass: ObjectSyncPass
+  private var pass: SyncPass
   private var list: [PeerStream] = []
   /// By place in the list: how often something of it was asked for.
   private var requestCounts: [Int] = []
@@ -27,7 +27,7 @@ struct PeerHost {
   init(_ store: any ShippedStreams, _ options: SyncOptions) {
     self.store = store
     self.options = options
-    pass = ObjectSyncPass(store: store, objects: inbox, options: options, memory: .init())
+    pass = SyncPass(store: store, place: inbox, options: options, memory: .init())
     pass.isBetweenStores = true
   }
 
@@ -285,7 +285,7 @@ struct PeerHost {
 }
 
 /// What the calling end gave last, as a place that has nothing else.
-private final class Inbox: ObjectStore {
+private final class Inbox: Place {
   private let contents = Mutex<[String: ObjectContent]>([:])
 
   let description = "the peer"
@@ -296,7 +296,7 @@ private final class Inbox: ObjectStore {
     var found: [String: ObjectContent] = [:]
     func add(_ first: UInt64, _ last: UInt64, _ root: RootPrefix, _ ending: String, _ content: ObjectContent)
     {
-      let path = PeerObjects.path(of: stream.replica, first, last, root, ending)
+      let path = PeerPlace.path(of: stream.replica, first, last, root, ending)
       found[path] = content
       catalogue.add(ObjectList.Entry(path, byteCount: 1))
     }
@@ -311,10 +311,10 @@ private final class Inbox: ObjectStore {
     if let signed = stream.checkpoint {
       add(
         signed.checkpoint.size + 1, signed.checkpoint.size, RootPrefix(signed.checkpoint.root),
-        FolderPlace.checkpointEnding, .bytes(CheckpointFile(signed, vault: nil).encoded()))
+        ObjectPath.checkpointEnding, .bytes(ShippedCheckpointFile(signed, vault: nil).encoded()))
     }
     if let evidence = stream.facts?.evidence {
-      add(1, 0, RootPrefix(word: 0), FolderPlace.evidenceEnding, .bytes(evidence))
+      add(1, 0, RootPrefix(word: 0), ObjectPath.evidenceEnding, .bytes(evidence))
     }
     contents.withLock { $0 = found }
     return FolderListing(catalogue)
@@ -322,13 +322,13 @@ private final class Inbox: ObjectStore {
 
   func get(_ name: String, bytesMax: Int) -> ObjectContent { contents.withLock { $0[name] ?? .absent } }
 
-  func list(after cursor: ObjectCursor?) -> ObjectList {
-    ObjectList([], cursor: ObjectCursor(""), startsOver: true)
+  func list(after cursor: PlaceCursor?) -> ObjectList {
+    ObjectList([], cursor: PlaceCursor(""), startsOver: true)
   }
 
   func put(_ name: String, _ bytes: [UInt8]) {}
   func delete(_ name: String) {}
-  func watch(after cursor: ObjectCursor, milliseconds: Int) -> Bool { false }
+  func watch(after cursor: PlaceCursor, milliseconds: Int) -> Bool { false }
   func removeRemains(of writer: ReplicaID) {}
 }
 

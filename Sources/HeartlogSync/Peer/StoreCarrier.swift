@@ -8,14 +8,6 @@ import Synchronization
   import Foundation
 #endif
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A carrier to another store in the same process.
 public struct StoreCarrier: Carrier {
   private enum Peer: Sendable {

@@ -118,8 +118,8 @@ extension ShippedStreams {
   func sync(
     over link: any PeerLink, _ options: SyncOptions, description: String
   ) throws(HeartlogError) -> SyncReport {
-    let peer = PeerObjects(link, self, options, description: description)
-    var pass = ObjectSyncPass(store: self, objects: peer, options: options, memory: .init())
+    let peer = PeerPlace(link, self, options, description: description)
+    var pass = SyncPass(store: self, place: peer, options: options, memory: .init())
     return try pass.run(with: peer)
   }
 }

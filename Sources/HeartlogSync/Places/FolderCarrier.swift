@@ -16,7 +16,7 @@ import Synchronization
 public final class FolderCarrier: Carrier {
   /// The path of the folder.
   public let path: String
-  let objects: ObjectCarrier
+  let carrier: PlaceCarrier
 
   public var description: String { "folder:\(path)" }
 
@@ -27,7 +27,7 @@ public final class FolderCarrier: Carrier {
 
   package init(_ path: String, on fileSystem: any FileSystem = POSIXFileSystem(readers: .everybody)) {
     self.path = path
-    objects = ObjectCarrier(DirectoryObjects(path, on: fileSystem))
+    carrier = PlaceCarrier(DirectoryPlace(path, on: fileSystem))
   }
 
   /// Receives what other devices wrote to the folder, and writes what the folder lacks.
@@ -37,27 +37,27 @@ public final class FolderCarrier: Carrier {
   /// - Throws: `HeartlogError`; `notAStore` if the folder does not exist, `invalid` if it is a store's own
   ///   directory or inside one, `readOnly` and `inputOutput` from its files, and what the store throws.
   public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    try objects.sync(store, options: options)
+    try carrier.sync(store, options: options)
   }
 }
 
-/// A carrier through an object store: a folder, or another place with the same layout.
-package final class ObjectCarrier: Sendable {
-  private let objects: any ObjectStore
+/// A carrier through a place.
+package final class PlaceCarrier: Sendable {
+  private let place: any Place
   /// What earlier syncs found out, so that a carrier that is reused repeats no work.
-  private let memory = Mutex(ObjectSyncPass.Memory())
+  private let memory = Mutex(SyncPass.Memory())
 
-  package init(_ objects: any ObjectStore) { self.objects = objects }
+  package init(_ place: any Place) { self.place = place }
 
   /// Receives what other devices put, and puts what is missing.
   ///
-  /// - Parameter place: the same place, if its calls are made on behalf of this sync.
-  /// - Throws: `HeartlogError`: what the object store and `store` throw.
+  /// - Parameter other: the same place, if its calls are made on behalf of this sync.
+  /// - Throws: `HeartlogError`: what the place and `store` throw.
   package func sync(
-    _ store: any ShippedStreams, through place: (any ObjectStore)? = nil, options: SyncOptions
+    _ store: any ShippedStreams, through other: (any Place)? = nil, options: SyncOptions
   ) throws(HeartlogError) -> SyncReport {
-    var pass = ObjectSyncPass(
-      store: store, objects: place ?? objects, options: options, memory: memory.withLock { $0 })
+    var pass = SyncPass(
+      store: store, place: other ?? place, options: options, memory: memory.withLock { $0 })
     let report = Result { () throws(HeartlogError) in
       try store.traced { () throws(HeartlogError) in try pass.run() }
     }
@@ -68,7 +68,7 @@ package final class ObjectCarrier: Sendable {
   /// Waits until there may be objects that no sync has seen, at most so long.
   ///
   /// - Returns: Whether there may be some.
-  package func watch(through place: any ObjectStore, milliseconds: Int) throws(HeartlogError) -> Bool {
+  package func watch(through place: any Place, milliseconds: Int) throws(HeartlogError) -> Bool {
     guard let cursor = memory.withLock({ $0.catalogue.cursor }) else { return true }
     return try place.watch(after: cursor, milliseconds: milliseconds)
   }

@@ -58,11 +58,11 @@ struct FolderListing {
   }
 
   private mutating func add(_ entry: ObjectList.Entry) {
-    if FolderPlace.isKey(entry.name) {
+    if ObjectPath.isKey(entry.name) {
       if entry.byteCount == nil { counts.placeholders += 1 } else { keys.append(entry.name) }
       return
     }
-    guard let place = FolderPlace(entry.name) else {
+    guard let place = ObjectPath(entry.name) else {
       counts.foreign += 1
       return
     }

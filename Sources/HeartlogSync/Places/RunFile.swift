@@ -216,7 +216,7 @@ extension StreamRun {
 
 /// The content of a checkpoint file: what a run file beside it needs to be proven, or a checkpoint alone. The format is specified in
 /// "Checkpoint files" in docs/shipping.md.
-package struct CheckpointFile: Hashable {
+package struct ShippedCheckpointFile: Hashable {
   let replica: ReplicaID
   let key: PublicKey
   let note: SignedNote
@@ -263,7 +263,7 @@ package struct CheckpointFile: Hashable {
       throw MalformedError("an incomplete checkpoint file")
     }
     self = try bytes.withBytes { (bytes) throws(MalformedError) in
-      try CheckpointFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Digest.byteCount)))
+      try ShippedCheckpointFile(content: UnsafeRawBufferPointer(rebasing: bytes.dropLast(Digest.byteCount)))
     }
   }
 

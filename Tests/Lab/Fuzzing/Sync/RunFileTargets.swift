@@ -29,7 +29,7 @@ extension FuzzTarget {
       guard let id = VaultID(bytes: [UInt8](repeating: 9, count: 16)) else { return [] }
       let signed = try KnownKeys.checkpoint(size: 7, root: root)
       proven.seal(in: VaultMembership(id, isEstablished: true, former: [id]))
-      let checkpoint = CheckpointFile(
+      let checkpoint = ShippedCheckpointFile(
         signed, vault: VaultMembership(id, isEstablished: true, former: [id]),
         extensionRoots: [3: [root], 7: []])
       var manifest = ByteWriter([0x89, 0x48, 0x4C, 0x42, 0x41, 0x4B, 0x0D, 0x0A, 1])
@@ -78,9 +78,10 @@ extension FuzzTarget {
         if run.commitCount <= 400 { _ = try? run.leaves() }
       }
     case .checkpoint:
-      guard let file = try? CheckpointFile(content) else { return }
+      guard let file = try? ShippedCheckpointFile(content) else { return }
       try state(
-        try CheckpointFile(file.encoded()) == file, "a checkpoint file is another one when it is read again")
+        try ShippedCheckpointFile(file.encoded()) == file,
+        "a checkpoint file is another one when it is read again")
     case .manifest:
       guard let manifest = try? BackupManifest(content) else { return }
       try state(

@@ -64,10 +64,10 @@ final class KeyWorld: SimulatedWorld {
   private let network: Network
   private let clock = ManualClock()
   private let uptime = SimulatedUptime()
-  private let place: any ObjectStore
+  private let place: any Place
   private let disk: MemoryFileSystem
   /// Where the thief goes on alone: what the place had before anything happened.
-  private let hidden = MemoryObjects()
+  private let hidden = MemoryPlace()
   private var devices: [VaultDevice] = []
   /// All that were ever there, those without a part in the vault included.
   private var everybody: [VaultDevice] = []
@@ -95,7 +95,7 @@ final class KeyWorld: SimulatedWorld {
     try disk.createDirectory(Device.folderPath)
     place =
       profile.isFolder
-      ? DirectoryObjects(Device.folderPath, on: disk) : MemoryObjects(pageMax: 50) { network.random.next() }
+      ? DirectoryPlace(Device.folderPath, on: disk) : MemoryPlace(pageMax: 50) { network.random.next() }
     let desk = try newDevice(Self.founders[0])
     var keys = try VaultKeys(of: desk.store)
     try keys.make(at: clock.milliseconds) { paper = $0 }
@@ -107,10 +107,10 @@ final class KeyWorld: SimulatedWorld {
     for _ in 0..<3 { for device in founders { try sync(device, writing: true) } }
     for name in try names() { hidden.replace(name, with: try bytes(name)) }
     makePlan()
-    for device in devices where profile.watches { device.carrier = ObjectCarrier(device.place) }
+    for device in devices where profile.watches { device.carrier = PlaceCarrier(device.place) }
     network.losesCalls = profile.losesCalls
     network.isLate = profile.isLate
-    (place as? MemoryObjects)?.faults.lateLists = profile.isLate ? 30 : 0
+    (place as? MemoryPlace)?.faults.lateLists = profile.isLate ? 30 : 0
   }
 
   private func newDevice(_ name: String) throws -> VaultDevice {
@@ -183,7 +183,7 @@ final class KeyWorld: SimulatedWorld {
       tell("\(device.name) gets the code on the paper")
       try join(device, with: paper)
       device.isJoiner = true
-      if profile.watches { device.carrier = ObjectCarrier(device.place) }
+      if profile.watches { device.carrier = PlaceCarrier(device.place) }
       devices.append(device)
     case .rotate(let device):
       var keys = try VaultKeys(of: device.store)
@@ -234,7 +234,7 @@ final class KeyWorld: SimulatedWorld {
     var options = SyncOptions()
     let clock = clock
     options.clock = { clock.milliseconds }
-    let carrier = device.carrier ?? ObjectCarrier(device.place)
+    let carrier = device.carrier ?? PlaceCarrier(device.place)
     let report = try carrier.sync(device.store, through: device.place, options: options)
     // What a lost call left half done passes.
     let hasFaults = network.losesCalls || network.isLate
@@ -270,16 +270,16 @@ final class KeyWorld: SimulatedWorld {
     try thief.write()
     var keys = try VaultKeys(of: thief.store)
     if random.chance(50) { try? keys.rotate(at: clock.milliseconds) }
-    _ = try? ObjectCarrier(hidden).sync(thief.store, options: SyncOptions())
+    _ = try? PlaceCarrier(hidden).sync(thief.store, options: SyncOptions())
     if !isThiefRemoved, random.chance(50) {
       let (admitter, accomplice) = (
         accomplices.last ?? thief, try newDevice("accomplice-\(accomplices.count)")
       )
       accomplices.append(accomplice)
-      _ = try ObjectCarrier(hidden).sync(admitter.store, options: SyncOptions())
+      _ = try PlaceCarrier(hidden).sync(admitter.store, options: SyncOptions())
       admit(accomplice, by: admitter)
       try accomplice.write()
-      _ = try ObjectCarrier(hidden).sync(accomplice.store, options: SyncOptions())
+      _ = try PlaceCarrier(hidden).sync(accomplice.store, options: SyncOptions())
     }
     var count = 0
     for (name, bytes) in hidden.objects.sorted(by: { $0.key < $1.key }) {
@@ -337,7 +337,7 @@ final class KeyWorld: SimulatedWorld {
     for device in devices { try complete(device) }
     network.losesCalls = false
     network.isLate = false
-    (place as? MemoryObjects)?.faults = MemoryObjects.Faults()
+    (place as? MemoryPlace)?.faults = MemoryPlace.Faults()
     // Whoever a rotation left out is admitted in the first round, unless its code is void by now.
     for _ in 0..<2 { try round(excusing: true) }
     if codes.isEmpty { try checkQuiet() }
@@ -366,9 +366,9 @@ final class KeyWorld: SimulatedWorld {
 
   /// Nothing is put any more: no keys after two rounds, and no statement of what came in these after another one.
   private func checkQuiet() throws {
-    let keys = try names().filter(FolderPlace.isKey)
+    let keys = try names().filter(ObjectPath.isKey)
     try round(excusing: true)
-    guard try names().filter(FolderPlace.isKey) == keys else {
+    guard try names().filter(ObjectPath.isKey) == keys else {
       throw Violation("keys are put after two rounds")
     }
     let count = network.putCount
@@ -468,7 +468,7 @@ final class KeyWorld: SimulatedWorld {
       throw Violation("\(device.name) has what the thief wrote after its removal")
     }
     let stolen = Set(hidden.objects.keys)
-    for name in try names() where !before.contains(name) && !stolen.contains(name) && !FolderPlace.isKey(name)
+    for name in try names() where !before.contains(name) && !stolen.contains(name) && !ObjectPath.isKey(name)
     {
       guard try ObjectHeader(try bytes(name)).epoch.description == current?.id else {
         throw Violation("\(name) is not under the epoch that all follow")
@@ -490,13 +490,13 @@ final class KeyWorld: SimulatedWorld {
   // MARK: - The place
 
   private func names() throws -> [String] {
-    if let memory = place as? MemoryObjects { return memory.objects.keys.sorted() }
+    if let memory = place as? MemoryPlace { return memory.objects.keys.sorted() }
     return World.files(in: Device.folderPath, of: disk)
       .map { String($0.dropFirst(Device.folderPath.utf8.count + 1)) }.sorted()
   }
 
   private func bytes(_ name: String) throws -> [UInt8] {
-    if let memory = place as? MemoryObjects { return memory.objects[name] ?? [] }
+    if let memory = place as? MemoryPlace { return memory.objects[name] ?? [] }
     return try disk.contents(of: "\(Device.folderPath)/\(name)")
   }
 }
@@ -508,14 +508,14 @@ private final class VaultDevice {
   let store: FavoritesStore
   let place: RemotePlace
   /// Goes on where it was, as a program that watches does; nil for one that looks at everything at each sync.
-  var carrier: ObjectCarrier?
+  var carrier: PlaceCarrier?
   var isJoiner = false
   /// How many items it wrote.
   private(set) var written = 0
 
   init(
     _ name: String, _ process: SimulatedProcess, _ seed: UInt64, _ clock: ManualClock,
-    _ place: any ObjectStore, _ network: Network
+    _ place: any Place, _ network: Network
   ) throws {
     self.name = name
     self.process = process
@@ -550,12 +550,12 @@ private final class Network: @unchecked Sendable {
 }
 
 /// A place as one device sees it: before each call, others may have their turn.
-private final class RemotePlace: ObjectStore, @unchecked Sendable {
-  private let place: any ObjectStore
+private final class RemotePlace: Place, @unchecked Sendable {
+  private let place: any Place
   private let network: Network
   private let process: SimulatedProcess
 
-  init(_ place: any ObjectStore, _ network: Network, _ process: SimulatedProcess) {
+  init(_ place: any Place, _ network: Network, _ process: SimulatedProcess) {
     (self.place, self.network, self.process) = (place, network, process)
   }
 
@@ -570,15 +570,15 @@ private final class RemotePlace: ObjectStore, @unchecked Sendable {
     return result
   }
 
-  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+  func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     try calling { () throws(HeartlogError) in
       let list = try place.list(after: cursor)
       // Numbered changes come late in their order; files of a folder in any.
-      guard list.startsOver, cursor?.text != "", network.isLate, place is DirectoryObjects else {
+      guard list.startsOver, cursor?.text != "", network.isLate, place is DirectoryPlace else {
         return list
       }
       return ObjectList(
-        list.entries.filter { _ in !network.random.chance(20) }, cursor: ObjectCursor("late"),
+        list.entries.filter { _ in !network.random.chance(20) }, cursor: PlaceCursor("late"),
         startsOver: true)
     }
   }
@@ -598,7 +598,7 @@ private final class RemotePlace: ObjectStore, @unchecked Sendable {
     try calling { () throws(HeartlogError) in try place.delete(name) }
   }
 
-  func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
     try place.watch(after: cursor, milliseconds: milliseconds)
   }
 

@@ -4,7 +4,7 @@ import HeartlogFormat
 
 /// The store at the other end as a place of objects. It has one run file for what of a stream this store lacks, and others for what both have
 /// or have differently; each is made when it is read, and read run by run.
-final class PeerObjects: ObjectStore {
+final class PeerPlace: Place {
   private struct State {
     var greeting = Message.Greeting()
     var damage = ""
@@ -71,7 +71,7 @@ final class PeerObjects: ObjectStore {
 
   // MARK: - Listing
 
-  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+  func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     try drain()
     let (mine, left) = try store.announcedHeads()
     var heads = Message.Heads(
@@ -108,7 +108,7 @@ final class PeerObjects: ObjectStore {
       state.expected = streams.contains(where: \.isParted) ? [] : listed.flatMap(\.1)
     }
     return ObjectList(
-      listed.flatMap(\.0).map { ObjectList.Entry($0, byteCount: 1) }, cursor: ObjectCursor(""),
+      listed.flatMap(\.0).map { ObjectList.Entry($0, byteCount: 1) }, cursor: PlaceCursor(""),
       startsOver: true)
   }
 
@@ -188,9 +188,9 @@ final class PeerObjects: ObjectStore {
     }
     if let signed = stream.checkpoint, signed != stream.mine?.checkpoint {
       let size = signed.checkpoint.size
-      add(size + 1, size, RootPrefix(signed.checkpoint.root), FolderPlace.checkpointEnding)
+      add(size + 1, size, RootPrefix(signed.checkpoint.root), ObjectPath.checkpointEnding)
     }
-    if stream.facts?.evidence != nil { add(1, 0, theirs.root, FolderPlace.evidenceEnding) }
+    if stream.facts?.evidence != nil { add(1, 0, theirs.root, ObjectPath.evidenceEnding) }
     return (names, expected)
   }
 
@@ -198,12 +198,12 @@ final class PeerObjects: ObjectStore {
 
   /// Returns a checkpoint, evidence, or the next run of a file.
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
-    guard let place = FolderPlace(name),
+    guard let place = ObjectPath(name),
       let (index, stream) = self.place(of: place.stream)
     else { return .absent }
     switch place.file {
     case .checkpoint:
-      return stream.checkpoint.map { .bytes(CheckpointFile($0, vault: nil).encoded()) } ?? .absent
+      return stream.checkpoint.map { .bytes(ShippedCheckpointFile($0, vault: nil).encoded()) } ?? .absent
     case .evidence: return stream.facts?.evidence.map { .bytes($0) } ?? .absent
     case .run(let file) where file.isEnd:
       return .file(RunFile(of: place.stream, after: file.last))
@@ -322,6 +322,6 @@ final class PeerObjects: ObjectStore {
 
   func put(_ name: String, _ bytes: [UInt8]) { preconditionFailure("what is given to a store is no object") }
   func delete(_ name: String) {}
-  func watch(after cursor: ObjectCursor, milliseconds: Int) -> Bool { false }
+  func watch(after cursor: PlaceCursor, milliseconds: Int) -> Bool { false }
   func removeRemains(of writer: ReplicaID) {}
 }

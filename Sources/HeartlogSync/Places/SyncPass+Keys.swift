@@ -2,13 +2,13 @@ import Heartlog
 import HeartlogFormat
 
 /// The keys of an encrypted vault: what a place has of them, and under which one this device writes there.
-extension ObjectSyncPass {
+extension SyncPass {
   /// Finds out whether the vault is encrypted, and reads the keys that the place has.
   ///
   /// - Throws: `noKey` if it is, and this device has no key to it.
   mutating func beginKeys(_ listing: FolderListing) throws(HeartlogError) {
     let notJoined = HeartlogError(
-      .noKey, "\(objects.description) is encrypted, and this device has no key to it")
+      .noKey, "\(place.description) is encrypted, and this device has no key to it")
     guard let keys = store.vaultKeys else {
       guard listing.keys.isEmpty else { throw notJoined }
       return
@@ -35,7 +35,7 @@ extension ObjectSyncPass {
     guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
       throw HeartlogError(
         .noKey,
-        "\(objects.description) is encrypted with the keys of another vault than those of this device, or not all of them are here yet"
+        "\(place.description) is encrypted with the keys of another vault than those of this device, or not all of them are here yet"
       )
     }
     if !options.isDryRun {
@@ -50,7 +50,7 @@ extension ObjectSyncPass {
       ring = try Keyring(of: keys)
     }
     if case .isOut(let reason) = ring.standing {
-      throw HeartlogError(.noKey, "\(objects.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
+      throw HeartlogError(.noKey, "\(place.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
     }
     try open(ring)
   }
@@ -90,13 +90,13 @@ extension ObjectSyncPass {
     let there = Set(listing.keys)
     let bad = damaged.union(idleKeys)
     let missing = ring.objects.filter { !there.contains($0.name) || bad.contains($0.name) }
-    if !missing.isEmpty { try objects.admit(ring.state.members.values.map(\.publicKey)) }
+    if !missing.isEmpty { try place.admit(ring.state.members.values.map(\.publicKey)) }
     for object in missing {
       if bad.contains(object.name) { try delete(object.name) }
       do throws(HeartlogError) { try put(object.name, object.bytes) } catch {
         guard error.code == .exists else { throw error }
         // Another member has admitted the same device meanwhile, unless what is there counts for nothing.
-        guard case .bytes(let bytes) = try objects.get(object.name, bytesMax: KeyEpoch.bytesMax),
+        guard case .bytes(let bytes) = try place.get(object.name, bytesMax: KeyEpoch.bytesMax),
           case .admission(let other)? = try? KeyObject(bytes), ring.serves(other)
         else {
           try delete(object.name)
@@ -120,7 +120,7 @@ extension ObjectSyncPass {
     var found: [KeyObject] = []
     for name in listing.keys where !ring.has(name) || !memory.checked.contains(name) {
       try options.checkTime()
-      switch try objects.get(name, bytesMax: KeyEpoch.bytesMax) {
+      switch try place.get(name, bytesMax: KeyEpoch.bytesMax) {
       case .bytes(let bytes):
         report.received.bytes += UInt64(bytes.count)
         if let object = try? KeyObject(bytes), object.name == name {

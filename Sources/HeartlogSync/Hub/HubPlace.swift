@@ -5,7 +5,7 @@ import HeartlogFiles
 /// The objects of a vault at a hub: "Objects" in docs/hub.md.
 ///
 /// What a hub sends is not believed: names are those of objects or are left out, and what is in an object is for others to verify.
-struct HubObjects: ObjectStore {
+struct HubPlace: Place {
   private let connection: HubConnection
   private let changes: HubWatch
   private let isOver: @Sendable () -> Bool
@@ -29,7 +29,7 @@ struct HubObjects: ObjectStore {
     self.checkWriting = checkWriting
   }
 
-  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+  func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     try changes.list(after: cursor) { () throws(HeartlogError) in
       try list(after: cursor, limit: Self.listMax)
     }
@@ -67,7 +67,7 @@ struct HubObjects: ObjectStore {
   }
 
   /// Waits for an event of the hub.
-  func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
     guard milliseconds > 0 else {
       let list = try list(after: cursor, limit: 1)
       return list.startsOver || !list.entries.isEmpty
@@ -93,7 +93,7 @@ struct HubObjects: ObjectStore {
   /// The most bytes of a list.
   private static let listBytesMax = 4 * HubLimits.jsonBytesMax
 
-  private func list(after cursor: ObjectCursor?, limit: Int) throws(HeartlogError) -> ObjectList {
+  private func list(after cursor: PlaceCursor?, limit: Int) throws(HeartlogError) -> ObjectList {
     var query = "objects?limit=\(limit)"
     if let cursor { query += "&after=\(try Self.text(of: cursor))" }
     let json = try connection.send("GET", connection.path(query), bytesMax: Self.listBytesMax, isOver: isOver)
@@ -120,24 +120,24 @@ struct HubObjects: ObjectStore {
       guard let parts = entry.array, parts.count >= 2, let name = parts[0].string,
         let size = parts[1].int64.flatMap({ UInt64(exactly: $0) })
       else { return nil }
-      if FolderPlace.isObject(name) {
+      if ObjectPath.isObject(name) {
         objects.append(ObjectList.Entry(name, byteCount: size))
       } else {
         foreignCount += 1
       }
     }
     return ObjectList(
-      objects, cursor: ObjectCursor(next), startsOver: startsOver, hasMore: hasMore,
+      objects, cursor: PlaceCursor(next), startsOver: startsOver, hasMore: hasMore,
       foreignCount: foreignCount)
   }
 
   /// - Throws: `invalid` for a name that would be another path.
   private func path(of name: String) throws(HeartlogError) -> String {
-    guard FolderPlace.isObject(name) else { throw HeartlogError(.invalid, "\(name) is no name of an object") }
+    guard ObjectPath.isObject(name) else { throw HeartlogError(.invalid, "\(name) is no name of an object") }
     return connection.path("objects/\(name)")
   }
 
-  static func text(of cursor: ObjectCursor) throws(HeartlogError) -> String {
+  static func text(of cursor: PlaceCursor) throws(HeartlogError) -> String {
     guard isCursor(cursor.text) else { throw HeartlogError(.invalid, "not a cursor of a hub") }
     return cursor.text
   }

@@ -3,18 +3,10 @@ import HeartlogFiles
 import HeartlogFormat
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Objects as files in a directory that another program carries from device to device: "The folder" in docs/shipping.md.
 ///
 /// It has no numbers for its changes, so each list has everything, and a cursor is a hash of all names and sizes.
-package final class DirectoryObjects: ObjectStore {
+package final class DirectoryPlace: Place {
   package let path: String
   private let fileSystem: any FileSystem
   private let pauseMilliseconds: Int
@@ -36,7 +28,7 @@ package final class DirectoryObjects: ObjectStore {
   }
 
   /// - Throws: `notAStore` if the directory does not exist, `invalid` if it is a store's own or inside one.
-  package func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+  package func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     guard try fileSystem.info(path)?.kind == .directory else {
       throw HeartlogError(.notAStore, "there is no folder \(path)", file: path)
     }
@@ -96,7 +88,7 @@ package final class DirectoryObjects: ObjectStore {
 
   package func delete(_ name: String) throws(HeartlogError) { try remove(try path(of: name)) }
 
-  package func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+  package func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
     try poll(every: pauseMilliseconds, for: milliseconds) { () throws(HeartlogError) in
       try DirectoryListing(path, on: fileSystem).cursor != cursor
     }
@@ -121,7 +113,7 @@ package final class DirectoryObjects: ObjectStore {
 
   /// - Throws: `invalid` for a name that leads out of the directory.
   private func path(of name: String) throws(HeartlogError) -> String {
-    guard FolderPlace(name) != nil || FolderPlace.isKey(name) else {
+    guard ObjectPath(name) != nil || ObjectPath.isKey(name) else {
       throw HeartlogError(.invalid, "\(name) is no name of an object")
     }
     return "\(path)/\(name)"
@@ -155,7 +147,7 @@ extension FileSystem {
   }
 }
 
-extension ObjectStore {
+extension Place {
   /// Asks a question again and again until the answer is yes, for at most so long. It is asked once at least.
   ///
   /// - Returns: The last answer.
@@ -187,13 +179,13 @@ struct DirectoryListing {
   /// - Throws: `tooManyNames` if there are more than `directoryNamesMax` files in all.
   init(_ root: String, on fileSystem: any FileSystem) throws(HeartlogError) {
     for name in try fileSystem.entries(of: root) {
-      if name == FolderPlace.keysFolder {
+      if name == ObjectPath.keysFolder {
         try add(name, of: nil, root, fileSystem)
-      } else if let writer = FolderPlace.replica(name),
+      } else if let writer = ObjectPath.replica(name),
         let streams = try Self.entries("\(root)/\(name)", fileSystem)
       {
         for stream in streams {
-          if FolderPlace.replica(stream) == nil {
+          if ObjectPath.replica(stream) == nil {
             foreignCount += 1
           } else {
             try add("\(name)/\(stream)", of: writer, root, fileSystem)
@@ -218,8 +210,8 @@ struct DirectoryListing {
       guard nameCount <= directoryNamesMax else {
         throw HeartlogError(operation: "list", path: "\(root)/\(folder)", code: HeartlogError.tooManyNames)
       }
-      if name.hasPrefix(DirectoryObjects.temporaryPrefix) {
-        let process = Int32(name.dropFirst(DirectoryObjects.temporaryPrefix.count).prefix { $0 != "-" })
+      if name.hasPrefix(DirectoryPlace.temporaryPrefix) {
+        let process = Int32(name.dropFirst(DirectoryPlace.temporaryPrefix.count).prefix { $0 != "-" })
         // Among the keys, it may be of any device.
         if let writer, let process { unfinished.append((writer, "\(root)/\(folder)/\(name)", process)) }
         continue
@@ -227,7 +219,7 @@ struct DirectoryListing {
       // A file that is in the cloud and not downloaded: ".….icloud".
       let isHidden = name.hasPrefix(".") && name.hasSuffix(".icloud")
       let object = "\(folder)/\(isHidden ? name.dropFirst().dropLast(".icloud".count) : name[...])"
-      guard FolderPlace.isKey(object) || FolderPlace(object)?.file != nil else {
+      guard ObjectPath.isKey(object) || ObjectPath(object)?.file != nil else {
         foreignCount += 1
         continue
       }
@@ -246,12 +238,12 @@ struct DirectoryListing {
   }
 
   /// A hash of the names and sizes.
-  var cursor: ObjectCursor {
+  var cursor: PlaceCursor {
     var hasher = SHA256Hasher()
     for entry in entries {
       hasher.update(Array("\(entry.name)\n\(entry.byteCount.map { String($0) } ?? "")\n".utf8))
     }
-    return ObjectCursor(hasher.finish().description)
+    return PlaceCursor(hasher.finish().description)
   }
 
   /// The entries of a directory; `nil` if it is not one or does not exist.

@@ -1,6 +1,6 @@
 import Heartlog
 
-extension ObjectSyncPass {
+extension SyncPass {
   /// Receives what the folder has of a stream, up to the first gap.
   mutating func receive(
     _ stream: ReplicaID, _ files: [FolderFile], _ listing: FolderListing
@@ -57,7 +57,7 @@ extension ObjectSyncPass {
 
   /// The files of a stream that are there now.
   private mutating func relisted(_ stream: ReplicaID) throws(HeartlogError) -> [FolderFile] {
-    try memory.catalogue.update(from: objects, options)
+    try memory.catalogue.update(from: place, options)
     var listing = FolderListing(memory.catalogue)
     _ = listing.leaveOut(ring?.revoked ?? [:])
     _ = listing.leaveOut(try droppedStreams())
@@ -360,7 +360,7 @@ extension ObjectSyncPass {
   private mutating func content(
     of file: FolderFile, bytesMax: Int
   ) throws(HeartlogError) -> ObjectContent {
-    try objects.get(file.path, bytesMax: format.bytesMax(bytesMax))
+    try place.get(file.path, bytesMax: format.bytesMax(bytesMax))
   }
 
   private mutating func opened(

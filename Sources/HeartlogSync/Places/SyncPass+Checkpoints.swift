@@ -3,7 +3,7 @@ import HeartlogFormat
 
 /// Checkpoints among the objects: one that proves the runs of each run file of a signed stream, in the file or beside it, and from each device
 /// the newest one that it knows of each stream.
-extension ObjectSyncPass {
+extension SyncPass {
   /// Agrees on a vault with the devices that write in the folder, and joins it. An encrypted vault is known by its keys.
   mutating func agreeOnVault(_ listing: FolderListing) throws(HeartlogError) {
     guard !format.isEncrypted, let mine = store.vault else { return }
@@ -81,12 +81,12 @@ extension ObjectSyncPass {
     let folder = FolderFile.folder(of: file.stream, by: file.writer)
     return FolderFile(
       writer: file.writer, stream: file.stream, name: file.name, kind: .run,
-      path: "\(folder)/\(file.name.stem)\(FolderPlace.checkpointEnding)",
-      bytes: UInt64(CheckpointFile.bytesMax))
+      path: "\(folder)/\(file.name.stem)\(ObjectPath.checkpointEnding)",
+      bytes: UInt64(ShippedCheckpointFile.bytesMax))
   }
 
   /// Verifies the signature of a checkpoint; `nil` if its owner did not sign it.
-  private mutating func verified(_ content: CheckpointFile, of file: FolderFile) -> SignedCheckpoint? {
+  private mutating func verified(_ content: ShippedCheckpointFile, of file: FolderFile) -> SignedCheckpoint? {
     guard let signed = try? SignedCheckpoint(content.note, key: content.key),
       signed.checkpoint.replica == file.stream
     else {
@@ -97,9 +97,9 @@ extension ObjectSyncPass {
   }
 
   /// The content of a checkpoint file; `nil` if it is not whole or not here.
-  private mutating func readCheckpoint(_ file: FolderFile) throws(HeartlogError) -> CheckpointFile? {
-    guard let bytes = try get(file, bytesMax: CheckpointFile.bytesMax) else { return nil }
-    guard let content = try? CheckpointFile(bytes), content.replica == file.stream else {
+  private mutating func readCheckpoint(_ file: FolderFile) throws(HeartlogError) -> ShippedCheckpointFile? {
+    guard let bytes = try get(file, bytesMax: ShippedCheckpointFile.bytesMax) else { return nil }
+    guard let content = try? ShippedCheckpointFile(bytes), content.replica == file.stream else {
       damaged.insert(file.path)
       return nil
     }
@@ -167,7 +167,7 @@ extension ObjectSyncPass {
     let name = RunFileName(
       first: head.commit.rawValue + 1, last: head.commit.rawValue, root: RootPrefix(head.root),
       content: RootPrefix(SHA256Hasher.digest(of: bytes)))
-    try write("\(name.stem)\(FolderPlace.evidenceEnding)", bytes, head.replica, writer)
+    try write("\(name.stem)\(ObjectPath.evidenceEnding)", bytes, head.replica, writer)
   }
 
   // MARK: - Writing
@@ -193,12 +193,12 @@ extension ObjectSyncPass {
     guard let signed = runs.checkpoint else { return }
     let extensionRoots = Dictionary(
       uniqueKeysWithValues: runs.runs.map { ($0.lastCommit.rawValue, $0.proof?.extensionRoots ?? []) })
-    let proof = CheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
+    let proof = ShippedCheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
     let bytes = proof.encoded()
     let folder = FolderFile.folder(of: runs.replica, by: writer)
     let place = FolderFile(
       writer: writer, stream: runs.replica, name: name, kind: .run,
-      path: "\(folder)/\(name.stem)\(FolderPlace.checkpointEnding)", bytes: UInt64(bytes.count))
+      path: "\(folder)/\(name.stem)\(ObjectPath.checkpointEnding)", bytes: UInt64(bytes.count))
     do throws(HeartlogError) { try put(place.path, bytes) } catch {
       guard error.code == .exists else { throw error }
       if let known = try readCheckpoint(place), verified(known, of: place) != nil,
@@ -206,7 +206,7 @@ extension ObjectSyncPass {
       {
         return
       }
-      try write("\(name.stem)\(FolderPlace.checkpointEnding)", bytes, runs.replica, writer)
+      try write("\(name.stem)\(ObjectPath.checkpointEnding)", bytes, runs.replica, writer)
     }
   }
 
@@ -229,12 +229,12 @@ extension ObjectSyncPass {
     let isRecent = head.replica != writer && own.contains { $0.name.isEnd } && hasStatement(head.replica)
     var path: String?
     if !isInRuns, !isRecent, let signed = try store.streamHead(of: head.replica)?.checkpoint {
-      let bytes = CheckpointFile(signed, vault: store.vault).encoded()
+      let bytes = ShippedCheckpointFile(signed, vault: store.vault).encoded()
       let size = signed.checkpoint.size
       let current = RunFileName(
         first: size + 1, last: size, root: RootPrefix(signed.checkpoint.root),
         content: RootPrefix(Digest(Array(bytes.suffix(32)))))
-      let file = "\(current.stem)\(FolderPlace.checkpointEnding)"
+      let file = "\(current.stem)\(ObjectPath.checkpointEnding)"
       let object = try format.sealed("\(FolderFile.folder(of: head.replica, by: writer))/\(file)", bytes).path
       if !own.contains(where: { $0.path == object }) {
         try write(file, bytes, head.replica, writer)

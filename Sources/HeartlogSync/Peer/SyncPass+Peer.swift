@@ -3,12 +3,12 @@ import HeartlogFormat
 
 /// The calling end of a sync between two stores: the other one is a place, from which this one receives, and to which it gives what is missing
 /// there.
-extension ObjectSyncPass {
+extension SyncPass {
   /// What the last list said, by stream.
   private typealias Files = [ReplicaID: [FolderFile]]
 
   /// Exchanges commits until both stores have the same ones, as far as the options allow.
-  mutating func run(with peer: PeerObjects) throws(HeartlogError) -> SyncReport {
+  mutating func run(with peer: PeerPlace) throws(HeartlogError) -> SyncReport {
     isBetweenStores = true
     report.isDryRun = options.isDryRun
     var listed: Files?
@@ -45,7 +45,7 @@ extension ObjectSyncPass {
   ///
   /// - Returns: Whether there may be more, because streams went another way.
   private mutating func exchange(
-    with peer: PeerObjects, _ round: Int, _ listed: inout Files?
+    with peer: PeerPlace, _ round: Int, _ listed: inout Files?
   ) throws(HeartlogError) -> Bool {
     if !options.isDryRun {
       try passingOver(store.replica, try store.streamHeads()) { (round) throws(HeartlogError) in
@@ -53,7 +53,7 @@ extension ObjectSyncPass {
       }
     }
     memory.catalogue = ObjectCatalogue()
-    try memory.catalogue.update(from: objects, options)
+    try memory.catalogue.update(from: place, options)
     let listing = FolderListing(memory.catalogue)
     let files = Dictionary(grouping: listing.files, by: \.stream)
     let theirs = peer.greeting
@@ -146,7 +146,7 @@ extension ObjectSyncPass {
   ///
   /// - Returns: Whether there are streams that neither end had when they told what they have.
   private mutating func give(
-    to peer: PeerObjects, _ files: Files, _ heads: [StreamHead]
+    to peer: PeerPlace, _ files: Files, _ heads: [StreamHead]
   ) throws(HeartlogError) -> Bool {
     var hasOthers = false
     for head in try store.announcedHeads().heads {
@@ -171,7 +171,7 @@ extension ObjectSyncPass {
   }
 
   private mutating func give(
-    _ head: StreamHead, _ commits: ClosedRange<UInt64>, _ stream: Int, to peer: PeerObjects
+    _ head: StreamHead, _ commits: ClosedRange<UInt64>, _ stream: Int, to peer: PeerPlace
   ) throws(HeartlogError) {
     var after = commits.lowerBound - 1
     while after < commits.upperBound {

@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogFiles
 
-extension ObjectSyncPass {
+extension SyncPass {
   /// This many neighbours of one level are merged into one file.
   static let neighboursMax = 8
 
@@ -9,7 +9,7 @@ extension ObjectSyncPass {
   /// other streams, what no device has written.
   mutating func publish(_ listing: FolderListing) throws(HeartlogError) {
     let writer = store.replica
-    try objects.removeRemains(of: writer)
+    try place.removeRemains(of: writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
     try passingOver(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
       try round.prepareToShip()
@@ -225,7 +225,7 @@ extension ObjectSyncPass {
   ///
   /// - Throws: `exists` if there are other bytes under this name.
   mutating func put(_ path: String, _ bytes: [UInt8]) throws(HeartlogError) {
-    try objects.put(path, bytes)
+    try place.put(path, bytes)
     damaged.remove(path)
     deleted.remove(path)
     memory.catalogue.add(ObjectList.Entry(path, byteCount: UInt64(bytes.count)))
@@ -264,7 +264,7 @@ extension ObjectSyncPass {
     // Whether it is there is not known until there is an answer.
     deleted.insert(path)
     memory.checked.remove(path)
-    try objects.delete(path)
+    try place.delete(path)
     memory.catalogue.remove(path)
   }
 

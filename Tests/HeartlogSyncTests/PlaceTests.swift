@@ -8,8 +8,8 @@ import Testing
 
 @testable import HeartlogSync
 
-@Suite("What each object store promises")
-struct ObjectStoreTests {
+@Suite("What each place promises")
+struct PlaceTests {
   private static let writer = FakeStreams.replica(1)
 
   /// The name of a run file.
@@ -19,7 +19,7 @@ struct ObjectStoreTests {
     return "\(FolderFile.folder(of: stream, by: Self.writer))/\(name.text)"
   }
 
-  private func listed(_ objects: any ObjectStore) throws -> [String: UInt64?] {
+  private func listed(_ objects: any Place) throws -> [String: UInt64?] {
     var catalogue = ObjectCatalogue()
     try catalogue.update(from: objects, SyncOptions())
     return catalogue.entries.mapValues(\.byteCount)
@@ -122,7 +122,7 @@ struct ObjectStoreTests {
     for store in stores { store.write(30) }
     for store in stores + stores { _ = try place.sync(store) }
     let before = try place.names()
-    if let memory = place.objects as? MemoryObjects {
+    if let memory = place.objects as? MemoryPlace {
       memory.loseAll()
     } else {
       for name in before { try place.replace(name, with: nil) }
@@ -142,7 +142,7 @@ struct ObjectStoreTests {
   @Test("no name leads out of a directory")
   func names() throws {
     try files.createDirectory("/cloud")
-    let objects = DirectoryObjects("/cloud", on: files)
+    let objects = DirectoryPlace("/cloud", on: files)
     let stream = "\(Self.writer)/\(Self.writer)"
     for name in ["x", "../store", "\(stream)/a/b", "\(Self.writer)/../x", "/\(stream)", ""] {
       #expect { try objects.put(name, [1]) } throws: { ($0 as? HeartlogError)?.code == .invalid }
@@ -155,7 +155,7 @@ struct ObjectStoreTests {
   @Test("a file that is not downloaded yet is listed without a size, is absent, and may be put")
   func placeholders() throws {
     try files.createDirectory("/cloud")
-    let objects = DirectoryObjects("/cloud", on: files)
+    let objects = DirectoryPlace("/cloud", on: files)
     try objects.put(name(1), [1])
     try files.replaceContents(of: "/cloud/\(name(1))", with: [])
     let hidden = name(2).replacing("/0000", with: "/.0000") + ".icloud"
@@ -174,15 +174,15 @@ struct ObjectStoreTests {
     try files.synchronizeDirectory("/")
     if isAgain {
       // Whoever put it first died before the name was durable.
-      try DirectoryObjects("/cloud", on: files).put(name(2), [1, 2, 3])
+      try DirectoryPlace("/cloud", on: files).put(name(2), [1, 2, 3])
       try files.open("/cloud/\(name(1))", .createNew).write([1, 2, 3], at: 0)
     }
     files.startJournal()
-    try DirectoryObjects("/cloud", on: files).put(name(1), [1, 2, 3])
+    try DirectoryPlace("/cloud", on: files).put(name(1), [1, 2, 3])
     let states = files.crashStates(after: files.crashPoints, sectorBytes: 512, limit: 20, seed: 1)
     #expect(!Array(states).isEmpty)
     for state in states {
-      #expect(try DirectoryObjects("/cloud", on: state).get(name(1), bytesMax: 9) == .bytes([1, 2, 3]))
+      #expect(try DirectoryPlace("/cloud", on: state).get(name(1), bytesMax: 9) == .bytes([1, 2, 3]))
     }
   }
 }
@@ -191,7 +191,7 @@ struct ObjectStoreTests {
 struct FaultyObjectsTests {
   @Test("a call that was lost did nothing, and one whose answer was lost did all")
   func lost() throws {
-    let objects = MemoryObjects()
+    let objects = MemoryPlace()
     objects.faults.lostCalls = 100
     #expect(throws: HeartlogError.self) { try objects.put("a", [1]) }
     #expect(objects.objects.isEmpty)
@@ -211,14 +211,14 @@ struct FaultyObjectsTests {
   func converge(percent: Int, seed: UInt64) throws {
     var random = SeededRandomSource(seed: seed &* 1_000 + UInt64(percent))
     let faults = Mutex(SeededRandomSource(seed: seed))
-    let objects = MemoryObjects(pageMax: 7, random: { faults.withLock { $0.next() } })
-    var devices: [(store: FavoritesStore, carrier: ObjectCarrier)] = []
+    let objects = MemoryPlace(pageMax: 7, random: { faults.withLock { $0.next() } })
+    var devices: [(store: FavoritesStore, carrier: PlaceCarrier)] = []
     let clock = ManualClock()
     for number in 1...6 as ClosedRange<UInt64> {
       devices.append(
-        (try FavoritesStore.inMemory(clock: clock, seed: seed * 10 + number), ObjectCarrier(objects)))
+        (try FavoritesStore.inMemory(clock: clock, seed: seed * 10 + number), PlaceCarrier(objects)))
     }
-    objects.faults = MemoryObjects.Faults(each: percent)
+    objects.faults = MemoryPlace.Faults(each: percent)
     var (failures, written) = (0, 0)
     for _ in 0..<240 {
       let index = Int.random(in: 0..<devices.count, using: &random)
@@ -240,7 +240,7 @@ struct FaultyObjectsTests {
         }
       case 10:
         // The app starts again: it knows nothing of the place.
-        devices[index].carrier = ObjectCarrier(objects)
+        devices[index].carrier = PlaceCarrier(objects)
       default:
         do {
           let report = try carrier.sync(store, options: SyncOptions())
@@ -253,8 +253,8 @@ struct FaultyObjectsTests {
       }
     }
     #expect(written > 50 && failures > 0)
-    objects.faults = MemoryObjects.Faults()
-    devices.append((try FavoritesStore.inMemory(clock: clock, seed: seed * 10), ObjectCarrier(objects)))
+    objects.faults = MemoryPlace.Faults()
+    devices.append((try FavoritesStore.inMemory(clock: clock, seed: seed * 10), PlaceCarrier(objects)))
     for _ in 0..<3 {
       for (store, carrier) in devices { _ = try carrier.sync(store, options: SyncOptions()) }
     }
@@ -268,7 +268,7 @@ struct FaultyObjectsTests {
     for (name, bytes) in objects.objects where name.hasSuffix(RunFileName.ending) {
       #expect(throws: Never.self) { try RunFile(bytes) }
       #expect(
-        objects.objects[name.dropLast(RunFileName.ending.count) + FolderPlace.checkpointEnding] != nil,
+        objects.objects[name.dropLast(RunFileName.ending.count) + ObjectPath.checkpointEnding] != nil,
         "seed \(seed)")
     }
   }

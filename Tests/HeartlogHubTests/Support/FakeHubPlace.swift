@@ -5,7 +5,7 @@ import HeartlogTesting
 @testable import HeartlogSync
 
 /// A hub to sync through.
-struct HubPlace {
+struct FakeHubPlace {
   let hub: FakeHub
   let transport: any HTTPTransport
   let address: HubAddress
@@ -23,7 +23,7 @@ struct HubPlace {
   }
 
   /// The objects of a new vault of its own.
-  func objects(seed: UInt64 = 1) throws -> HubObjects { try twoClients(seed: seed).0 }
+  func objects(seed: UInt64 = 1) throws -> HubPlace { try twoClients(seed: seed).0 }
 
   /// A connection to a new vault.
   func connection(seed: UInt64 = 1, time: HubTime = .none) throws -> HubConnection {
@@ -36,11 +36,11 @@ struct HubPlace {
   }
 
   /// Two clients of a new vault.
-  func twoClients(seed: UInt64 = 1) throws -> (HubObjects, HubObjects) {
+  func twoClients(seed: UInt64 = 1) throws -> (HubPlace, HubPlace) {
     let connection = try connection(seed: seed)
     return (
-      HubObjects(connection, changes: HubWatch(connection)),
-      HubObjects(connection, changes: HubWatch(connection))
+      HubPlace(connection, changes: HubWatch(connection)),
+      HubPlace(connection, changes: HubWatch(connection))
     )
   }
 }

@@ -3,7 +3,7 @@ import HeartlogSync
 import Synchronization
 
 /// Objects in memory, for tests: a store that numbers its changes, and has the faults that a network has.
-package final class MemoryObjects: ObjectStore {
+package final class MemoryPlace: Place {
   /// What goes wrong, each in so many of a hundred calls.
   package struct Faults: Sendable {
     /// A call is not made: it throws.
@@ -87,9 +87,9 @@ package final class MemoryObjects: ObjectStore {
     }
   }
 
-  // MARK: - ObjectStore
+  // MARK: - Place
 
-  package func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList {
+  package func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     try answering("list") { state in
       let known = Self.position(cursor, in: state)
       let start = known ?? 0
@@ -135,7 +135,7 @@ package final class MemoryObjects: ObjectStore {
     try answering("delete") { $0.objects[name] = nil }
   }
 
-  package func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
+  package func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
     try poll(every: 1, for: milliseconds) { () throws(HeartlogError) in
       state.withLock { state in
         Self.position(cursor, in: state).map { $0 < state.changes.count } ?? true
@@ -160,12 +160,12 @@ package final class MemoryObjects: ObjectStore {
     return answer
   }
 
-  private static func cursor(_ position: Int, in state: State) -> ObjectCursor {
-    ObjectCursor("\(state.generation):\(position)")
+  private static func cursor(_ position: Int, in state: State) -> PlaceCursor {
+    PlaceCursor("\(state.generation):\(position)")
   }
 
   /// The position of a cursor; `nil` if it is none of these numbers.
-  private static func position(_ cursor: ObjectCursor?, in state: State) -> Int? {
+  private static func position(_ cursor: PlaceCursor?, in state: State) -> Int? {
     guard let cursor, cursor.text.hasPrefix("\(state.generation):") else { return nil }
     return Int(cursor.text.dropFirst("\(state.generation):".count))
   }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HeartlogSync
 
-/// "Objects" in docs/shipping.md says what each object store promises.
+/// "Objects" in docs/shipping.md says what each place promises.
 @Suite("What a hub promises of objects")
-struct HubObjectsTests {
+struct HubPlaceTests {
   private let writer = String(repeating: "1", count: 32)
 
   private func name(_ number: Int) -> String {
@@ -16,7 +16,7 @@ struct HubObjectsTests {
     return "\(writer)/\(writer)/\(commit)-\(commit)-0123456789abcdef-fedcba9876543210.run"
   }
 
-  private func listed(_ objects: any ObjectStore) throws -> [String: UInt64?] {
+  private func listed(_ objects: any Place) throws -> [String: UInt64?] {
     var catalogue = ObjectCatalogue()
     try catalogue.update(from: objects, SyncOptions())
     return catalogue.entries.mapValues(\.byteCount)
@@ -24,7 +24,7 @@ struct HubObjectsTests {
 
   @Test("what was put is listed with its size, and read as it was")
   func roundTrip() throws {
-    let objects = try HubPlace().objects()
+    let objects = try FakeHubPlace().objects()
     #expect(try listed(objects).isEmpty)
     var expected: [String: UInt64?] = [:]
     for number in 1...9 {
@@ -39,7 +39,7 @@ struct HubObjectsTests {
 
   @Test("the same bytes may be put again, and other bytes are refused by name")
   func putTwice() throws {
-    let objects = try HubPlace().objects()
+    let objects = try FakeHubPlace().objects()
     for other in [[1, 2, 4], [1, 2], [1, 2, 3, 4]] as [[UInt8]] {
       for _ in 0..<2 { try objects.put(name(1), [1, 2, 3]) }
       let error = #expect(throws: HeartlogError.self) { try objects.put(name(1), other) }
@@ -51,7 +51,7 @@ struct HubObjectsTests {
 
   @Test("what was deleted is absent, and may be put again")
   func delete() throws {
-    let objects = try HubPlace().objects()
+    let objects = try FakeHubPlace().objects()
     #expect(try objects.get(name(1), bytesMax: 10) == .deleted)
     try objects.delete(name(1))
     try objects.put(name(1), [1])
@@ -66,7 +66,7 @@ struct HubObjectsTests {
 
   @Test("whoever continues from each cursor knows all that is there", arguments: 1...4 as ClosedRange<UInt64>)
   func continuing(seed: UInt64) throws {
-    let objects = try HubPlace().objects()
+    let objects = try FakeHubPlace().objects()
     var random = SeededRandomSource(seed: seed)
     var present: [String: UInt64?] = [:]
     var catalogue = ObjectCatalogue()
@@ -93,7 +93,7 @@ struct HubObjectsTests {
 
   @Test("a watch ends when something was put, and otherwise with its time")
   func watch() async throws {
-    let (objects, other) = try HubPlace().twoClients()
+    let (objects, other) = try FakeHubPlace().twoClients()
     let cursor = try objects.list(after: nil).cursor
     #expect(try !objects.watch(after: cursor, milliseconds: 0))
     #expect(try !objects.watch(after: cursor, milliseconds: 1))
@@ -107,7 +107,7 @@ struct HubObjectsTests {
 
   @Test("what a stream told is not asked for, and what was put here is no news")
   func told() async throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let (objects, other) = try place.twoClients()
     // The stream may send requests of its own at any time.
     var listCount: Int { place.hub.requests.filter { $0.contains("/objects?") }.count }
@@ -149,7 +149,7 @@ struct HubObjectsTests {
 
   @Test("a hub that lost everything tells from its beginning, also to whoever watches")
   func startsOver() throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let objects = try place.objects()
     for number in 1...3 { try objects.put(name(number), [1]) }
     let list = try objects.list(after: nil)
@@ -163,7 +163,7 @@ struct HubObjectsTests {
 
   @Test("a list that goes on is full, and none goes on for ever", arguments: [1, 399, 400])
   func endlessLists(count: Int) throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let objects = try place.objects()
     let pages = Mutex(0)
     place.hub.answer { request in
@@ -186,11 +186,11 @@ struct HubObjectsTests {
   @Test("a sync ends after a quarter of an hour, unless bytes came for all that time")
   func slowSync() throws {
     let minutes = Mutex<UInt64>(0)
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let connection = try place.connection(
       time: HubTime(
         pause: { _, _ in }, random: { 0.5 }, now: { minutes.withLock { $0 } * 60_000_000_000 }))
-    let objects = HubObjects(connection, changes: HubWatch(connection))
+    let objects = HubPlace(connection, changes: HubWatch(connection))
     try objects.put(name(1), [UInt8](repeating: 1, count: 60 * HubLimits.bytesPerSecond))
     connection.beginSync()
     minutes.withLock { $0 += 14 }
@@ -206,7 +206,7 @@ struct HubObjectsTests {
 
   @Test("a session that is over is opened anew, once", arguments: [false, true])
   func sessions(isRefused: Bool) throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let objects = try place.objects()
     try objects.put(name(1), [1])
     let before = place.hub.requests.count
@@ -232,7 +232,7 @@ struct HubObjectsTests {
       "x", "../store", "a/../b", "/a/b", "a//b", "a/b/c/d", "a/b?c", "a/b%20", "A/b", "a/b#", "a/.b", "",
     ])
   func names(name: String) throws {
-    let place = try HubPlace()
+    let place = try FakeHubPlace()
     let objects = try place.objects()
     let count = place.hub.requests.count
     #expect { try objects.put(name, [1]) } throws: { ($0 as? HeartlogError)?.code == .invalid }

@@ -7,7 +7,7 @@ import HeartlogFormat
 /// The names are those of the folder layout, `<writer>/<stream>/<file>`, wherever the place is. "Objects" in docs/shipping.md specifies
 /// what each call promises. An object has one writer: only that device puts it, and only that device deletes it, or any once it writes
 /// no more. Calls may come from any thread.
-package protocol ObjectStore: Sendable {
+package protocol Place: Sendable {
   /// The name of the place, as shown to people.
   var description: String { get }
 
@@ -19,7 +19,7 @@ package protocol ObjectStore: Sendable {
   ///
   /// - Parameter cursor: `nil` for the first list; otherwise that of the last answer.
   /// - Throws: `notAStore` if the place does not exist.
-  func list(after cursor: ObjectCursor?) throws(HeartlogError) -> ObjectList
+  func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList
 
   /// Returns an object's bytes.
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent
@@ -36,7 +36,7 @@ package protocol ObjectStore: Sendable {
   /// Waits until there may be objects after a cursor, at most so long.
   ///
   /// - Returns: Whether there may be some.
-  func watch(after cursor: ObjectCursor, milliseconds: Int) throws(HeartlogError) -> Bool
+  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool
 
   /// Removes what interrupted calls of a writer left behind, and nobody lists.
   func removeRemains(of writer: ReplicaID) throws(HeartlogError)
@@ -45,7 +45,7 @@ package protocol ObjectStore: Sendable {
   func admit(_ members: [PublicKey]) throws(HeartlogError)
 }
 
-extension ObjectStore {
+extension Place {
   /// `nil`: it is as near as the store.
   package var address: String? { nil }
 
@@ -53,14 +53,14 @@ extension ObjectStore {
   package func admit(_ members: [PublicKey]) {}
 }
 
-/// A position in the changes of an object store, as the store writes it. Only the store that made it understands it.
-package struct ObjectCursor: Hashable, Sendable {
+/// A position in the changes of a place, as the place writes it. Only the place that made it understands it.
+package struct PlaceCursor: Hashable, Sendable {
   package let text: String
 
   package init(_ text: String) { self.text = text }
 }
 
-/// An answer of an object store.
+/// An answer of a place.
 package struct ObjectList: Sendable {
   package struct Entry: Hashable, Sendable {
     package let name: String
@@ -75,7 +75,7 @@ package struct ObjectList: Sendable {
 
   package var entries: [Entry]
   /// The position after the entries.
-  package let cursor: ObjectCursor
+  package let cursor: PlaceCursor
   /// Whether the store tells from its beginning again. What is not told again is gone.
   package let startsOver: Bool
   /// Whether another list would tell more at once.
@@ -84,7 +84,7 @@ package struct ObjectList: Sendable {
   package let foreignCount: Int
 
   package init(
-    _ entries: [Entry], cursor: ObjectCursor, startsOver: Bool, hasMore: Bool = false, foreignCount: Int = 0
+    _ entries: [Entry], cursor: PlaceCursor, startsOver: Bool, hasMore: Bool = false, foreignCount: Int = 0
   ) {
     self.entries = entries
     self.cursor = cursor
@@ -109,7 +109,7 @@ package enum ObjectContent: Hashable, Sendable {
   case lost(String)
 }
 
-/// The names of an object store, as far as it told them.
+/// The names of a place, as far as it told them.
 ///
 /// A name that another device has deleted since may remain. Where reading finds that it is absent, it stays, because it may as well be late;
 /// where the store knows that it was deleted, it goes.
@@ -118,17 +118,17 @@ struct ObjectCatalogue: Sendable {
   private(set) var entries: [String: ObjectList.Entry] = [:]
   private(set) var foreignCount = 0
   /// The position after the last update.
-  private(set) var cursor: ObjectCursor?
+  private(set) var cursor: PlaceCursor?
 
   /// Continues from where the last update ended.
   ///
   /// - Parameter options: End it between two answers.
   /// - Throws: `inputOutput` if there are more than `directoryNamesMax` names.
-  mutating func update(from objects: any ObjectStore, _ options: SyncOptions) throws(HeartlogError) {
+  mutating func update(from place: any Place, _ options: SyncOptions) throws(HeartlogError) {
     var hasMore = true
     var listedCount = 0
     while hasMore {
-      let list = try objects.list(after: cursor)
+      let list = try place.list(after: cursor)
       if list.startsOver {
         entries.removeAll(keepingCapacity: true)
         foreignCount = 0
@@ -140,7 +140,7 @@ struct ObjectCatalogue: Sendable {
       listedCount += list.entries.count + list.foreignCount
       guard entries.count <= directoryNamesMax, listedCount <= 2 * directoryNamesMax else {
         throw HeartlogError(
-          .inputOutput, "cannot list \(objects.description): more than \(directoryNamesMax) objects are there"
+          .inputOutput, "cannot list \(place.description): more than \(directoryNamesMax) objects are there"
         )
       }
       hasMore = list.hasMore && !options.isOver

@@ -1,9 +1,9 @@
 import Heartlog
 
-/// One pass over an object store.
-struct ObjectSyncPass {
+/// One pass over a place.
+struct SyncPass {
   let store: any ShippedStreams
-  let objects: any ObjectStore
+  let place: any Place
   let options: SyncOptions
   var format = ObjectFormat.plain
   /// The keys of the vault; `nil` if it is not encrypted.
@@ -41,15 +41,15 @@ struct ObjectSyncPass {
   /// The streams of which the other store has another history, and nothing proves that their devices signed two.
   var disputed: Set<ReplicaID> = []
 
-  init(store: any ShippedStreams, objects: any ObjectStore, options: SyncOptions, memory: Memory) {
+  init(store: any ShippedStreams, place: any Place, options: SyncOptions, memory: Memory) {
     self.store = store
-    self.objects = objects
+    self.place = place
     self.options = options
     self.memory = memory
   }
 
   mutating func run() throws(HeartlogError) -> SyncReport {
-    try memory.catalogue.update(from: objects, options)
+    try memory.catalogue.update(from: place, options)
     var listing = FolderListing(memory.catalogue)
     counts = listing.counts
     try beginKeys(listing)
@@ -123,7 +123,7 @@ struct ObjectSyncPass {
   /// streams continue.
   mutating func passingOver(
     _ stream: ReplicaID, _ heads: [StreamHead],
-    _ body: (inout ObjectSyncPass) throws(HeartlogError) -> Void
+    _ body: (inout SyncPass) throws(HeartlogError) -> Void
   ) throws(HeartlogError) {
     try options.checkTime()
     do throws(HeartlogError) { try body(&self) } catch {
@@ -190,7 +190,7 @@ struct ObjectSyncPass {
 }
 
 /// What a device remembers of the objects at a place, from one process to the next. Source: docs/format.md, `keys/places`.
-extension ObjectSyncPass {
+extension SyncPass {
   /// What a later pass over the same objects need not find out again.
   struct Memory: Sendable {
     var catalogue = ObjectCatalogue()
@@ -221,7 +221,7 @@ extension ObjectSyncPass {
 
   /// The file of this place, in the store; `nil` for a place whose objects are read again by each process, because that is cheap.
   private var memoryFile: String? {
-    objects.address.map {
+    place.address.map {
       "places/\(RootPrefix(SHA256Hasher.digest(of: Array("\($0)\(scope)".utf8))).text)"
     }
   }
