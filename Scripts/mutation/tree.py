@@ -218,7 +218,7 @@ def build(edits, *arguments, refuse=lambda refused: None):
 
 def blamed(output, edits):
     """The numbers of the edits that the errors of a build stand in, or stand nearest to."""
-    found = {}
+    found, broken = {}, []
     for match in ERROR.finditer(output):
         path = pathlib.Path(match[1])
         if copied() not in path.parents:
@@ -235,10 +235,12 @@ def blamed(output, edits):
         if not around:
             around = [min(here, key=lambda edit: min(abs(edit.placed[0] - offset), abs(edit.placed[1] - offset)))]
         drawn = [edit for edit in around if edit.number < FIRST_PLANTED]
-        if not drawn:
-            raise Failure(f"a planted bug does not compile: {file}:{match[2]}: {match[4]}")
+        if not drawn and (line := f"{file}:{match[2]}: {match[4]}") not in broken:
+            broken.append(line)
         for edit in drawn:
             found[edit.number] = match[4]
+    if broken:
+        raise Failure("planted bugs do not compile:\n" + "\n".join(broken))
     return found
 
 
