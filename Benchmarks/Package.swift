@@ -19,12 +19,13 @@ let package = Package(
       name: "CPeers", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: ["sqlite3", "lmdb", "leveldb", "rocksdb", "lz4", "xxhash"].map { .linkedLibrary($0) }),
     // SQLite for peers in Swift.
-    .systemLibrary(name: "CSQLite"),
+    .systemLibrary(name: "CPeerSQLite"),
     .target(name: "AllocationCounter", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // The papers, books and chances of every trace.
     .target(name: "Traces", swiftSettings: settings),
     .executableTarget(
-      name: "heartlog-bench", dependencies: [heartlog, "CPeers", "CSQLite", "Traces"], swiftSettings: settings
+      name: "heartlog-bench", dependencies: [heartlog, "CPeers", "CPeerSQLite", "Traces"],
+      swiftSettings: settings
     ),
     // What starting a Swift program takes.
     .executableTarget(name: "merge-bench", dependencies: [heartlog, "Traces"], swiftSettings: settings),

@@ -421,7 +421,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   ///   - eventsMin: the number of events since the last snapshot after which the next one is written in the background. It must also be at
   ///     least the number of events that the last one covers.
   ///   - eventsMinAtClose: the same when the store is closed, but with a 32nd of the covered events.
-  package init(eventsMin: UInt64, eventsMinAtClose: UInt64) {
+  public init(eventsMin: UInt64, eventsMinAtClose: UInt64) {
     self.eventsMin = eventsMin
     self.eventsMinAtClose = eventsMinAtClose
   }

@@ -31,7 +31,7 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
   }
 
   /// Creates an identity from exactly 16 bytes; nil for any other count.
-  public init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: some Collection<UInt8>) {
     let bytes = Array(bytes)
     guard bytes.count == 16 else { return nil }
     func word(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }

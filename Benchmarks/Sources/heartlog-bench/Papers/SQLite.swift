@@ -1,4 +1,4 @@
-import CSQLite
+import CPeerSQLite
 
 /// A connection to a database, configured as SQLite's manual advises for a program that writes often.
 final class SQLiteConnection {
