@@ -141,10 +141,10 @@ extension FavoritesStore {
     } catch {
       throw HeartlogError(.invalid, error.reason)
     }
-    let (plan, wasFavorite) = try projection.plan(
+    let plan = try projection.plan(
       operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
-    let result = WriteResult(plan, wasFavorite: wasFavorite)
-    guard let event = plan.takeEvent() else { return (nil, result) }
+    let result = WriteResult(plan)
+    guard let event = plan.event else { return (nil, result) }
     // Validated here so that the error names the call that is wrong.
     do throws(MalformedError) { try event.validateContent(wallTime: wallTime) } catch {
       throw HeartlogError(.invalid, error.reason)
@@ -196,9 +196,9 @@ public struct WriteResult: Hashable, Sendable {
   /// The same for a favorited date alone.
   public let ignoredFavoritedDate: Bool
 
-  init(_ plan: WritePlan, wasFavorite: Bool) {
+  init(_ plan: WritePlan) {
     isChange = plan.event != nil
-    isFavorite = plan.event?.action.isFavorite ?? wasFavorite
+    isFavorite = plan.event?.action.isFavorite ?? plan.wasFavorite
     ignoredFields = plan.ignoredFields
     ignoredFavoritedDate = plan.ignoredFavoritedDate
   }

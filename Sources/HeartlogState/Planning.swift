@@ -63,6 +63,8 @@ extension Operation {
 
 /// What an operation writes, decided from the current item.
 package struct WritePlan: Hashable, Sendable {
+  /// Whether the item is a favorite before the operation.
+  package let wasFavorite: Bool
   /// The one event to write, only with fields whose value differs from the current one; nil if there is nothing to write.
   package let event: Event?
   /// Fields were given where none are accepted: to a toggle that switches off, to an add of a favorite.
@@ -70,14 +72,14 @@ package struct WritePlan: Hashable, Sendable {
   /// The same for the favorited date.
   package let ignoredFavoritedDate: Bool
 
-  init(_ event: Event?, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false) {
+  init(
+    _ event: Event?, wasFavorite: Bool, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false
+  ) {
+    self.wasFavorite = wasFavorite
     self.event = event
     self.ignoredFields = ignoredFields
     self.ignoredFavoritedDate = ignoredFavoritedDate
   }
-
-  /// `event`, of a plan that is no longer needed.
-  package consuming func takeEvent() -> Event? { event }
 }
 
 extension Operation {
@@ -112,24 +114,28 @@ extension Operation {
 
     switch self {
     case .add(let fields, let date):
-      guard isFavorite else { return WritePlan(event(.added, differing, date)) }
-      return WritePlan(nil, ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
+      guard isFavorite else { return WritePlan(event(.added, differing, date), wasFavorite: false) }
+      return WritePlan(
+        nil, wasFavorite: true, ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
 
     case .remove:
-      return WritePlan(isFavorite ? event(.removed) : nil)
+      return WritePlan(isFavorite ? event(.removed) : nil, wasFavorite: isFavorite)
 
     case .toggle(let fields, let date):
-      guard isFavorite else { return WritePlan(event(.toggled(on: true), differing, date)) }
+      guard isFavorite else {
+        return WritePlan(event(.toggled(on: true), differing, date), wasFavorite: false)
+      }
       return WritePlan(
-        event(.toggled(on: false)), ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
+        event(.toggled(on: false)), wasFavorite: true, ignoredFields: !fields.isEmpty,
+        ignoredFavoritedDate: date != nil)
 
     case .set:
-      return WritePlan(differing.isEmpty ? nil : event(.changed, differing))
+      return WritePlan(differing.isEmpty ? nil : event(.changed, differing), wasFavorite: isFavorite)
 
     case .overwrite(let membership, let fields):
       let action = membership.map { $0.isFavorite ? Action.added : .removed } ?? .changed
       let date = membership.flatMap { $0.isFavorite ? $0.favoritedDate : nil }
-      return WritePlan(event(action, Self.sortedByName(fields), date))
+      return WritePlan(event(action, Self.sortedByName(fields), date), wasFavorite: isFavorite)
 
     case .exactly(let operation):
       return operation.plan(
@@ -160,7 +166,7 @@ extension FavoritesState {
   package mutating func plan(
     _ operation: Operation, on item: String, in library: LibraryKey, under pending: WriteOverlay,
     and draft: WriteOverlay, wallTime: Milliseconds
-  ) -> (plan: WritePlan, wasFavorite: Bool) {
+  ) -> WritePlan {
     let found = Self.find(item, in: library, of: &self)
     let written = pending.written(item, in: library.name, under: draft)
     if let found { planned = (found.table, ItemSlot(index: found.item), found.record.pointee.key) }
@@ -185,9 +191,8 @@ extension FavoritesState {
         return Self.holds(field, of: ItemSlot(index: found.item), in: found.table, of: &self)
       }
     }
-    let plan = operation.plan(
+    return operation.plan(
       item: item, in: library.name, isFavorite: wasFavorite, differing: differing, wallTime: wallTime)
-    return (plan, wasFavorite)
   }
 
   /// Whether an item has that value in that field, or no value if it is null.

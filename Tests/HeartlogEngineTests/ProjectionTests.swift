@@ -31,7 +31,7 @@ struct ProjectionTests {
     var favorites = Set<String>()
     // One commit is published for each that is queued: the queue always has two.
     var queue: [CommitLog.PendingCommit] = []
-    func plan(_ item: String) throws -> (plan: WritePlan, wasFavorite: Bool) {
+    func plan(_ item: String) throws -> WritePlan {
       try projection.plan(
         .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: [], waiting: queue),
         WriteOverlay(),
@@ -39,7 +39,7 @@ struct ProjectionTests {
     }
     for number in 1...items * 3 {
       let item = "item \(number * 7 % items)"
-      let event = try #require(try plan(item).plan.event)
+      let event = try #require(try plan(item).event)
       #expect(event.action == .toggled(on: !favorites.contains(item)))
       favorites.formSymmetricDifference([item])
       queue.append(pending(number, event))

@@ -70,7 +70,7 @@ struct WriteOverlayTests {
           let current = published.item(item, in: library)
           let found = base.plan(
             operation, on: item, in: LibraryKey(library), under: pending, and: draft, wallTime: 1_000)
-          #expect(found.plan == operation.plan(item: item, in: library, current: current, wallTime: 1_000))
+          #expect(found == operation.plan(item: item, in: library, current: current, wallTime: 1_000))
           #expect(found.wasFavorite == (current?.isFavorite ?? false))
         }
       }
@@ -87,7 +87,7 @@ struct WriteOverlayTests {
         var base = FavoritesState()
         var draft = WriteOverlay()
         for (place, name) in names.enumerated() {
-          let (plan, _) = base.plan(
+          let plan = base.plan(
             .set(fields: [Field(name: name, value: .int64(1))]), on: "wide", in: LibraryKey("papers"),
             under: pending,
             and: draft, wallTime: 9)

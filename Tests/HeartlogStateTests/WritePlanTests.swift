@@ -102,8 +102,7 @@ struct WritePlanTests {
     let nothing = WriteOverlay()
     func plan(_ operation: Operation) -> WritePlan {
       state.plan(
-        .exactly(operation), on: "x", in: LibraryKey("papers"), under: nothing, and: nothing, wallTime: 1_000
-      ).plan
+        .exactly(operation), on: "x", in: LibraryKey("papers"), under: nothing, and: nothing, wallTime: 1_000)
     }
     var writer = StreamWriter(1)
     state.apply(writer.commit(at: 1, .paper("x", .changed, [pages, title])))
@@ -156,7 +155,7 @@ struct WritePlanTests {
         {
           let found = state.plan(
             operation, on: item, in: LibraryKey(library), under: nothing, and: nothing, wallTime: 9)
-          #expect(found.plan == operation.plan(item: item, in: library, current: current, wallTime: 9))
+          #expect(found == operation.plan(item: item, in: library, current: current, wallTime: 9))
           #expect(found.wasFavorite == (current?.isFavorite ?? false))
         }
       }

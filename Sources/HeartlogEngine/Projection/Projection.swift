@@ -237,12 +237,11 @@ package class Projection: @unchecked Sendable {
 
   /// Decides what an operation writes, on top of everything that is queued and in `draft`.
   ///
-  /// - Returns: the plan, and whether the item is a favorite before the operation.
   /// - Throws: if the state is not whole.
   package final func plan(
     _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey,
     over queued: QueuedCommits, _ draft: WriteOverlay, wallTime: Milliseconds
-  ) throws(HeartlogError) -> (plan: WritePlan, wasFavorite: Bool) {
+  ) throws(HeartlogError) -> WritePlan {
     var isWhole = false
     let planned = look { content in
       isWhole = content.isWhole
