@@ -62,17 +62,17 @@ struct FolderListing {
       if entry.byteCount == nil { counts.placeholders += 1 } else { keys.append(entry.name) }
       return
     }
-    guard let place = ObjectPath(entry.name) else {
+    guard let path = ObjectPath(entry.name) else {
       counts.foreign += 1
       return
     }
     func file(_ name: RunFileName, _ kind: FolderFile.Kind) -> FolderFile {
       FolderFile(
-        writer: place.writer, stream: place.stream, name: name,
+        writer: path.writer, stream: path.stream, name: name,
         kind: entry.byteCount == nil ? .placeholder : kind,
         path: entry.name, bytes: entry.byteCount ?? 0)
     }
-    switch place.file {
+    switch path.file {
     case .run(let name):
       files.append(file(name, .run))
       if entry.byteCount == nil { counts.placeholders += 1 } else { counts.runs += 1 }

@@ -112,7 +112,7 @@ package enum ObjectContent: Hashable, Sendable {
 /// The names of a place, as far as it told them.
 ///
 /// A name that another device has deleted since may remain. Where reading finds that it is absent, it stays, because it may as well be late;
-/// where the store knows that it was deleted, it goes.
+/// where the place knows that it was deleted, it goes.
 struct ObjectCatalogue: Sendable {
   /// By name.
   private(set) var entries: [String: ObjectList.Entry] = [:]

@@ -196,12 +196,12 @@ extension SyncPass {
     let proof = ShippedCheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
     let bytes = proof.encoded()
     let folder = FolderFile.folder(of: runs.replica, by: writer)
-    let place = FolderFile(
+    let file = FolderFile(
       writer: writer, stream: runs.replica, name: name, kind: .run,
       path: "\(folder)/\(name.stem)\(ObjectPath.checkpointEnding)", bytes: UInt64(bytes.count))
-    do throws(HeartlogError) { try put(place.path, bytes) } catch {
+    do throws(HeartlogError) { try put(file.path, bytes) } catch {
       guard error.code == .exists else { throw error }
-      if let known = try readCheckpoint(place), verified(known, of: place) != nil,
+      if let known = try readCheckpoint(file), verified(known, of: file) != nil,
         proof.extensionRoots.keys.allSatisfy({ known.extensionRoots[$0] != nil })
       {
         return
