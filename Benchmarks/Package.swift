@@ -27,8 +27,11 @@ let package = Package(
       name: "heartlog-bench", dependencies: [heartlog, "CPeers", "CPeerSQLite", "Traces"],
       swiftSettings: settings
     ),
-    // What starting a Swift program takes.
-    .executableTarget(name: "merge-bench", dependencies: [heartlog, "Traces"], swiftSettings: settings),
+    // Two devices that went apart meet.
+    .executableTarget(
+      name: "merge-bench",
+      dependencies: [heartlog, .product(name: "HeartlogSync", package: "heartlog"), "Traces"],
+      swiftSettings: settings),
     .executableTarget(
       name: "cities-bench",
       dependencies: [heartlog, .product(name: "HeartlogLibraries", package: "heartlog")],

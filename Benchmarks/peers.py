@@ -143,14 +143,14 @@ def main():
         for _ in range(rounds):
             one, other = peer.copy(11, all_of_a), peer.copy(12, all_of_b)
             started = time.process_time_ns()
-            peer.take(one, to_a)
-            peer.take(other, to_b)
+            peer.take(one, peer.updates(b, before))
+            peer.take(other, peer.updates(a, before))
             times.append((time.process_time_ns() - started) / (len(mine) + len(theirs)))
             if peer.state(one) != peer.state(other):
                 sys.exit(f"{peer.name}: the two sides differ")
         print(f"{peer.name}\tfirst sync, bytes/event\t{len(shared) / len(base):.1f}")
         print(f"{peer.name}\tdiverged sync, bytes/event\t{(len(to_a) + len(to_b)) / (len(mine) + len(theirs)):.1f}")
-        print(f"{peer.name}\treceive in memory\t{statistics.median(times):.1f}")
+        print(f"{peer.name}\tsync in memory\t{statistics.median(times):.1f}")
 
 
 main()

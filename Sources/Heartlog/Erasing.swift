@@ -115,9 +115,10 @@ extension FavoritesStore {
     for start in stride(from: 0, to: erasures.count, by: Self.erasuresPerCommit) {
       let part = erasures[start..<min(start + Self.erasuresPerCommit, erasures.count)]
       try heartlogErrors {
-        _ = try log.write(.durable) {
+        let pending = try log.stage(.durable) {
           CommitDraft(wallTime: options.clock(), origin: options.origin, records: part.map(\.record))
         }
+        if let pending { _ = try log.finish(pending) }
       }
     }
   }

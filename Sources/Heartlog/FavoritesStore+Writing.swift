@@ -88,28 +88,9 @@ extension FavoritesStore {
     if let transaction = WriteTransaction.joined(by: self) {
       return try transaction.perform(operation, on: id, in: library)
     }
-    return try performAlone(operation, on: id, in: library)
-  }
-
-  /// Runs one operation as its own commit. No caller's closure runs that could write more.
-  private func performAlone(
-    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey
-  ) throws(HeartlogError) -> WriteResult {
-    var outcome: WriteResult?
-    try heartlogErrors {
-      // Uses the log's own `throws`: converting a closure with a different `throws` would allocate memory.
-      _ = try log.write(options.durability) { () throws in
-        let wallTime = try wallTime(nil)
-        let (event, result) = try draft(
-          operation, on: id, in: library, over: log.queuedCommits, WriteOverlay(), wallTime: wallTime)
-        outcome = result
-        guard let event else { return nil }
-        return CommitDraft(
-          wallTime: wallTime, origin: options.origin, contents: EventRecords(event), recordsAreChecked: true)
-      }
-    }
-    guard let outcome else { preconditionFailure("the log calls the draft once") }
-    return outcome
+    return try log.write(
+      operation, on: id, in: library, durability: options.durability, origin: options.origin
+    ) { () throws(HeartlogError) in try wallTime(nil) }
   }
 
   private func writeCommit<R>(

@@ -42,11 +42,16 @@ extension FavoritesLibrary {
     try check(local, of: id)
     let result = try transaction.perform(logged, on: id, in: key)
     guard operation.takesFields(result) else {
-      return WriteResult(result, ignoredFields: result.ignoredFields || !local.isEmpty)
+      return WriteResult(
+        isChange: result.isChange, isFavorite: result.isFavorite,
+        ignoredFields: result.ignoredFields || !local.isEmpty,
+        ignoredFavoritedDate: result.ignoredFavoritedDate)
     }
     let differing = try differing(local, of: id, transaction)
     transaction.localChanges.set(differing, of: id, in: name)
-    return WriteResult(result, isChange: result.isChange || !differing.isEmpty)
+    return WriteResult(
+      isChange: result.isChange || !differing.isEmpty, isFavorite: result.isFavorite,
+      ignoredFields: result.ignoredFields, ignoredFavoritedDate: result.ignoredFavoritedDate)
   }
 
   /// Refuses values that cannot be written, before anything is.

@@ -106,8 +106,9 @@ final class WriteTransaction: @unchecked Sendable {
   func perform(
     _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey
   ) throws(HeartlogError) -> WriteResult {
-    let drafted = try store.draft(operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
-    guard let event = drafted.event else { return drafted.result }
+    let plan = try store.projection.plan(
+      operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
+    guard let record = plan.record, case .event(let event) = record.record else { return plan.result }
     guard records.count < Limits.commitEventsMax else {
       throw HeartlogError(
         .invalid, "the commit has more than \(Limits.commitEventsMax) events; write it in parts")
@@ -116,40 +117,8 @@ final class WriteTransaction: @unchecked Sendable {
     changes.apply(event, at: .draft(UInt64(records.count)), wallTime: wallTime)
     contentBytes += event.contentByteCount
     if event.fields.contains(where: { FieldKey.isSupplied($0.name) }) { wroteReserved = true }
-    records.append(.event(event))
-    return drafted.result
-  }
-}
-
-extension FavoritesStore {
-  /// Decides what an operation writes, on top of everything that is queued and in `changes`, and validates it.
-  func draft(
-    _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey, over queued: QueuedCommits,
-    _ changes: WriteOverlay, wallTime: Milliseconds
-  ) throws(HeartlogError) -> (event: Event?, result: WriteResult) {
-    // What another program wrote there can be undone.
-    if library.isReserved, !operation.isOverwrite {
-      throw HeartlogError(
-        .invalid,
-        "nothing can be written to \"\(library.name)\": libraries whose names begin with \"heartlog.\" are reserved for the store"
-      )
-    }
-    do throws(MalformedError) {
-      // An operation that needs no event is still rejected if it breaks a rule.
-      try NameRules.checkItem(id)
-      for field in operation.fields { try NameRules.checkFieldName(field.name) }
-    } catch {
-      throw HeartlogError(.invalid, error.reason)
-    }
-    let plan = try projection.plan(
-      operation, on: id, in: library, over: queued, changes, wallTime: wallTime)
-    let result = WriteResult(plan)
-    guard let event = plan.event else { return (nil, result) }
-    // Validated here so that the error names the call that is wrong.
-    do throws(MalformedError) { try event.validateContent(wallTime: wallTime) } catch {
-      throw HeartlogError(.invalid, error.reason)
-    }
-    return (event, result)
+    records.append(record.record)
+    return plan.result
   }
 }
 
@@ -181,33 +150,5 @@ extension FieldValue {
     case .json(let json): json.text.utf8.count
     case .unknown(_, let bytes): bytes.count
     }
-  }
-}
-
-/// The result of an operation.
-public struct WriteResult: Hashable, Sendable {
-  /// Whether an event or a device-local value was written.
-  public let isChange: Bool
-  /// Whether the item is a favorite now.
-  public let isFavorite: Bool
-  /// True if fields or a favorited date were given to an operation that does not take them: adding an existing favorite, or a toggle that
-  /// switched off.
-  public let ignoredFields: Bool
-  /// The same for a favorited date alone.
-  public let ignoredFavoritedDate: Bool
-
-  init(_ plan: WritePlan) {
-    isChange = plan.event != nil
-    isFavorite = plan.event?.action.isFavorite ?? plan.wasFavorite
-    ignoredFields = plan.ignoredFields
-    ignoredFavoritedDate = plan.ignoredFavoritedDate
-  }
-
-  /// The result of an operation that also has device-local fields.
-  init(_ logged: WriteResult, isChange: Bool? = nil, ignoredFields: Bool? = nil) {
-    self.isChange = isChange ?? logged.isChange
-    isFavorite = logged.isFavorite
-    self.ignoredFields = ignoredFields ?? logged.ignoredFields
-    ignoredFavoritedDate = logged.ignoredFavoritedDate
   }
 }

@@ -62,21 +62,42 @@ extension Operation {
 }
 
 /// What an operation writes, decided from the current item.
-package struct WritePlan: Hashable, Sendable {
-  /// Whether the item is a favorite before the operation.
-  package let wasFavorite: Bool
-  /// The one event to write, only with fields whose value differs from the current one; nil if there is nothing to write.
-  package let event: Event?
-  /// Fields were given where none are accepted: to a toggle that switches off, to an add of a favorite.
-  package let ignoredFields: Bool
-  /// The same for the favorited date.
-  package let ignoredFavoritedDate: Bool
+package struct WritePlan: Sendable {
+  /// The one event to write, only with fields whose value differs from the current one; nil if there is nothing to write. An object,
+  /// because a copy of an event counts four references.
+  package let record: SingleRecord?
+  /// What the caller learns of it.
+  package let result: WriteResult
 
   init(
-    _ event: Event?, wasFavorite: Bool, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false
+    _ record: SingleRecord?, isFavorite: Bool, ignoredFields: Bool = false, ignoredFavoritedDate: Bool = false
   ) {
-    self.wasFavorite = wasFavorite
-    self.event = event
+    self.record = record
+    result = WriteResult(
+      isChange: record != nil, isFavorite: isFavorite, ignoredFields: ignoredFields,
+      ignoredFavoritedDate: ignoredFavoritedDate)
+  }
+
+  /// The event of `record`.
+  package var event: Event? { record?.record.event }
+}
+
+/// The result of an operation.
+public struct WriteResult: Hashable, Sendable {
+  /// Whether an event or a device-local value was written.
+  public let isChange: Bool
+  /// Whether the item is a favorite now.
+  public let isFavorite: Bool
+  /// True if fields or a favorited date were given to an operation that does not take them: adding an existing favorite, or a toggle that
+  /// switched off.
+  public let ignoredFields: Bool
+  /// The same for a favorited date alone.
+  public let ignoredFavoritedDate: Bool
+
+  /// The result with these parts.
+  package init(isChange: Bool, isFavorite: Bool, ignoredFields: Bool, ignoredFavoritedDate: Bool) {
+    self.isChange = isChange
+    self.isFavorite = isFavorite
     self.ignoredFields = ignoredFields
     self.ignoredFavoritedDate = ignoredFavoritedDate
   }
@@ -106,36 +127,39 @@ extension Operation {
     assert(
       zip(differing, differing.dropFirst()).allSatisfy { $0.name.bytesPrecede($1.name) },
       "fields are sorted by the bytes of their names")
-    func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> Event {
-      Event(
-        library: library, item: item, action: action, favoritedDate: date == wallTime ? nil : date,
-        fields: fields)
+    func event(_ action: Action, _ fields: [Field] = [], _ date: Milliseconds? = nil) -> SingleRecord {
+      SingleRecord(
+        .event(
+          Event(
+            library: library, item: item, action: action, favoritedDate: date == wallTime ? nil : date,
+            fields: fields)))
     }
 
     switch self {
     case .add(let fields, let date):
-      guard isFavorite else { return WritePlan(event(.added, differing, date), wasFavorite: false) }
+      guard isFavorite else { return WritePlan(event(.added, differing, date), isFavorite: true) }
       return WritePlan(
-        nil, wasFavorite: true, ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
+        nil, isFavorite: true, ignoredFields: !fields.isEmpty, ignoredFavoritedDate: date != nil)
 
     case .remove:
-      return WritePlan(isFavorite ? event(.removed) : nil, wasFavorite: isFavorite)
+      return WritePlan(isFavorite ? event(.removed) : nil, isFavorite: false)
 
     case .toggle(let fields, let date):
       guard isFavorite else {
-        return WritePlan(event(.toggled(on: true), differing, date), wasFavorite: false)
+        return WritePlan(event(.toggled(on: true), differing, date), isFavorite: true)
       }
       return WritePlan(
-        event(.toggled(on: false)), wasFavorite: true, ignoredFields: !fields.isEmpty,
+        event(.toggled(on: false)), isFavorite: false, ignoredFields: !fields.isEmpty,
         ignoredFavoritedDate: date != nil)
 
     case .set:
-      return WritePlan(differing.isEmpty ? nil : event(.changed, differing), wasFavorite: isFavorite)
+      return WritePlan(differing.isEmpty ? nil : event(.changed, differing), isFavorite: isFavorite)
 
     case .overwrite(let membership, let fields):
       let action = membership.map { $0.isFavorite ? Action.added : .removed } ?? .changed
       let date = membership.flatMap { $0.isFavorite ? $0.favoritedDate : nil }
-      return WritePlan(event(action, Self.sortedByName(fields), date), wasFavorite: isFavorite)
+      return WritePlan(
+        event(action, Self.sortedByName(fields), date), isFavorite: membership?.isFavorite ?? isFavorite)
 
     case .exactly(let operation):
       return operation.plan(

@@ -44,12 +44,12 @@ struct ProjectionTests {
       favorites.formSymmetricDifference([item])
       queue.append(pending(number, event))
       if number > 2 { projection.publish([queue.removeFirst()]) }
-      #expect(try plan(item).wasFavorite == favorites.contains(item))
+      #expect(try !plan(item).result.isFavorite == favorites.contains(item))
       #expect(projection.content.withLock(\.overlay.itemCount) <= 1_026)
     }
     projection.publish(queue)
     queue = []
-    #expect(try !plan("another").wasFavorite)
+    #expect(try plan("another").result.isFavorite)
     #expect(projection.content.withLock(\.overlay.itemCount) == 0)
     #expect(Set(projection.read { $0.favoriteIDs(in: "papers") }) == favorites)
   }
@@ -57,11 +57,11 @@ struct ProjectionTests {
   func failed() throws {
     let projection = Self.empty
     func wasFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) throws -> Bool {
-      try projection.plan(
+      try !projection.plan(
         .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: queue, waiting: []),
         WriteOverlay(),
         wallTime: 1
-      ).wasFavorite
+      ).result.isFavorite
     }
     let lost = pending(1, Event(library: "papers", item: "lost", action: .added))
     #expect(try wasFavorite("lost", over: [lost]))

@@ -20,7 +20,7 @@ struct WritePlanTests {
   func addNew() {
     let plan = plan(.add(fields: [title, pages], favoritedDate: 7), nil)
     #expect(plan.event == .paper("x", .added, date: 7, [pages, title]))
-    #expect(!plan.ignoredFields && !plan.ignoredFavoritedDate)
+    #expect(!plan.result.ignoredFields && !plan.result.ignoredFavoritedDate)
   }
 
   @Test("add writes only the fields that differ from those held")
@@ -35,10 +35,10 @@ struct WritePlanTests {
     let new = Field(name: "new", value: .bool(true))
     let given = plan(.add(fields: [new], favoritedDate: 3), favorite)
     #expect(given.event == nil)
-    #expect(given.ignoredFields && given.ignoredFavoritedDate)
+    #expect(given.result.ignoredFields && given.result.ignoredFavoritedDate)
     let bare = plan(.add(), favorite)
     #expect(bare.event == nil)
-    #expect(!bare.ignoredFields && !bare.ignoredFavoritedDate)
+    #expect(!bare.result.ignoredFields && !bare.result.ignoredFavoritedDate)
   }
 
   @Test("remove of a favorite is one event without fields; of anything else it is nothing")
@@ -53,12 +53,12 @@ struct WritePlanTests {
     let changed = Field(name: "pages", value: .int64(13))
     let on = plan(.toggle(fields: [changed], favoritedDate: 7), other)
     #expect(on.event == .paper("x", .toggled(on: true), date: 7, [changed]))
-    #expect(!on.ignoredFields && !on.ignoredFavoritedDate)
+    #expect(!on.result.ignoredFields && !on.result.ignoredFavoritedDate)
     #expect(plan(.toggle(), nil).event == .paper("x", .toggled(on: true)))
     let off = plan(.toggle(fields: [changed], favoritedDate: 7), favorite)
     #expect(off.event == .paper("x", .toggled(on: false)))
-    #expect(off.ignoredFields && off.ignoredFavoritedDate)
-    #expect(!plan(.toggle(), favorite).ignoredFields)
+    #expect(off.result.ignoredFields && off.result.ignoredFavoritedDate)
+    #expect(!plan(.toggle(), favorite).result.ignoredFields)
   }
 
   @Test("set writes the differing fields of a favorite or not, and nothing where none differs")
@@ -155,8 +155,10 @@ struct WritePlanTests {
         {
           let found = state.plan(
             operation, on: item, in: LibraryKey(library), under: nothing, and: nothing, wallTime: 9)
-          #expect(found == operation.plan(item: item, in: library, current: current, wallTime: 9))
-          #expect(found.wasFavorite == (current?.isFavorite ?? false))
+          let expected = operation.plan(item: item, in: library, current: current, wallTime: 9)
+          #expect(found.event == expected.event && found.result == expected.result)
+          #expect(
+            found.result.isFavorite == found.event?.action.isFavorite ?? current?.isFavorite ?? false)
         }
       }
     }

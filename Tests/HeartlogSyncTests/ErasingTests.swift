@@ -27,6 +27,14 @@ struct ErasingTests {
       try FavoritesStore(at: "/store", on: files, options: StoreOptions())
     }
 
+    /// Writes commits that erase, whoever wrote what they name.
+    func writeErasure(naming events: [ErasedEvent]) throws {
+      let pending = try store.log.stage(.durable) {
+        CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(events).map(\.record))
+      }
+      _ = try store.log.finish(#require(pending))
+    }
+
     func sync(_ peer: Device) throws -> SyncReport {
       try StoreCarrier(streams: peer.store, description: "peer").sync(streams: store, options: SyncOptions())
     }
@@ -157,9 +165,7 @@ struct ErasingTests {
     try tablet.store.library("papers").add("kept")
     _ = try phone.sync(tablet)
     let named = try tablet.store.log.events(in: .item("kept", library: "papers")).map(\.event)
-    _ = try phone.store.log.write(.durable) {
-      CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(named).map(\.record))
-    }
+    try phone.writeErasure(naming: named)
     let report = try tablet.sync(phone)
     #expect(report.received.commits == 1 && report.erasure.eventCount == 0)
     #expect(try tablet.store.library("papers").contains("kept"))
@@ -177,9 +183,7 @@ struct ErasingTests {
     // The laptop hears of the erasure before it has any of the stream.
     let erasing = try #require(phone.store.read { $0.erasingCommits }.first)
     _ = try laptop.store.library("papers").add("own")
-    _ = try laptop.store.log.write(.durable) {
-      CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(erasing.events).map(\.record))
-    }
+    try laptop.writeErasure(naming: erasing.events)
     _ = try laptop.store.makeCheckpoint()
     #expect(try laptop.store.applyErasures().eventCount == 0)
     func run(from device: Device) throws -> StreamRun {

@@ -26,16 +26,4 @@ struct Device {
       }
     }
   }
-
-  /// The runs of this device's own stream behind a commit.
-  func runs(after commit: UInt64) throws -> [StreamRun] {
-    guard let head = try store.streamHeads().first(where: { $0.replica == store.replica }) else { return [] }
-    var runs: [StreamRun] = []
-    var last = commit
-    while let run = try store.streamRun(of: store.replica, after: last, upTo: head.commit) {
-      runs.append(run)
-      last = run.lastCommit.rawValue
-    }
-    return runs
-  }
 }

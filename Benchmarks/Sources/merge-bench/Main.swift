@@ -27,7 +27,7 @@ struct Main {
     let theirs = other.steps(events)
     if let file = arguments.dropFirst(3).first { try TraceFile.write([base, mine, theirs], to: file) }
 
-    let meeting = try Meeting(base: base, mine: mine, theirs: theirs)
+    let meeting = Meeting(base: base, mine: mine, theirs: theirs)
     var measured: [String: [Double]] = [:]
     for _ in 0..<rounds {
       for (name, value) in try meeting.measure() { measured[name, default: []].append(value) }

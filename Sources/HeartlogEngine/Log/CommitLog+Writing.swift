@@ -1,24 +1,59 @@
 import HeartlogFiles
 import HeartlogFormat
+import HeartlogState
 
 /// Group commit: queueing commits, and writing them in batches.
 extension CommitLog {
-  /// Writes one commit. Equivalent to `stage` followed by `finish`.
+  /// Decides what an operation writes, on top of everything that any process has written or queued, and writes it as a commit of its own.
   ///
-  /// - Returns: the commit, acknowledged according to `durability`, or nil if there was nothing to write.
-  package func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
+  /// - Parameters:
+  ///   - operation: what is done to the item.
+  ///   - id: the item.
+  ///   - library: the library of the item.
+  ///   - durability: when the commit is acknowledged.
+  ///   - origin: who writes.
+  ///   - wallTime: the time of the commit; called once, with the store's lock held.
+  /// - Throws: `invalid` if the operation breaks a rule, and the errors of every write. Nothing is written then.
+  package func write(
+    _ operation: Operation, on id: String, in library: LibraryKey, durability: Durability, origin: String?,
+    at wallTime: () throws(HeartlogError) -> Milliseconds
+  ) throws(HeartlogError) -> WriteResult {
     monitor.enter()
-    let pending: PendingCommit?
-    do { pending = try stageInside(durability, draft) } catch {
+    let staged: (pending: PendingCommit?, result: WriteResult)
+    do throws(HeartlogError) {
+      staged = try stageInside(operation, on: id, in: library, durability, origin, wallTime)
+    } catch {
       leaveNotingFiles()
       throw error
     }
-    guard let pending else {
+    guard let pending = staged.pending else {
       leaveNotingFiles()
-      return nil
+      return staged.result
     }
     try finishInside(pending)
-    return pending
+    return staged.result
+  }
+
+  private func stageInside(
+    _ operation: Operation, on id: String, in library: LibraryKey, _ durability: Durability,
+    _ origin: String?, _ wallTime: () throws(HeartlogError) -> Milliseconds
+  ) throws(HeartlogError) -> (pending: PendingCommit?, result: WriteResult) {
+    try takeLock()
+    do throws(HeartlogError) {
+      let wallTime = try wallTime()
+      let plan = try streamSet.projection.plan(
+        operation, on: id, in: library, over: queue.queued, WriteOverlay(), wallTime: wallTime)
+      if let record = plan.record {
+        let pending = try stage(
+          .one(record), areChecked: true, wallTime: wallTime, origin: origin, durability)
+        return (pending, plan.result)
+      }
+      releaseWhenIdle()
+      return (nil, plan.result)
+    } catch {
+      releaseWhenIdle()
+      throw error
+    }
   }
 
   /// Queues a commit. A thread may queue several commits before it finishes the first one. They are written together.
@@ -54,7 +89,11 @@ extension CommitLog {
   {
     try takeLock()
     do {
-      if var draft = try draft() { return try stage(&draft, durability) }
+      if let draft = try draft() {
+        return try stage(
+          EventRecords(draft.records), areChecked: draft.recordsAreChecked, wallTime: draft.wallTime,
+          origin: draft.origin, durability)
+      }
     } catch {
       releaseWhenIdle()
       throw error
@@ -95,19 +134,24 @@ extension CommitLog {
     if isOver { options.budget.makeRoom(besides: self) }
   }
 
-  /// - Parameter draft: the parts that the commit uses are moved out of it, because copying them costs reference counting.
-  private func stage(_ draft: inout CommitDraft, _ durability: Durability) throws -> PendingCommit {
+  /// Queues a commit at the tail.
+  ///
+  /// - Parameter areChecked: true if each record was already validated with this wall time.
+  private func stage(
+    _ contents: EventRecords, areChecked: Bool, wallTime: Milliseconds, origin: String?,
+    _ durability: Durability
+  ) throws(HeartlogError) -> PendingCommit {
     monitor.assertHeld()
     assert(lease.isHeld, "a draft builds on everything that any process has written")
     guard queue.tail.next.rawValue <= Limits.numberMax else {
       throw HeartlogError(.invalid, "this replica has written all the commits that it can")
     }
-    guard draft.wallTime <= Limits.clockMillisecondsMax else {
+    guard wallTime <= Limits.clockMillisecondsMax else {
       throw HeartlogError(.invalid, "a wall time past the year 2199")
     }
     // A rejected commit must not advance the clock.
     var advanced = streamSet.clock
-    guard let stamp = advanced.next(wallTime: draft.wallTime) else {
+    guard let stamp = advanced.next(wallTime: wallTime) else {
       throw HeartlogError(
         .invalid, "a stamp past the year 2999: no stamps are left that this store can write with")
     }
@@ -116,11 +160,11 @@ extension CommitLog {
     let pending = PendingCommit(
       Commit(
         replica: streamSet.identity.replica, number: queue.tail.next, firstSequence: queue.tail.nextSequence,
-        stamp: stamp, wallTime: draft.wallTime, origin: draft.origin.take(),
+        stamp: stamp, wallTime: wallTime, origin: origin,
         heads: queue.looksForHeads ? streamSet.newHeads(after: queue.tail) : [],
-        contents: draft.takeContents()), durability)
+        contents: contents), durability)
     do throws(MalformedError) {
-      try queue.append(pending, recordsAreChecked: draft.recordsAreChecked)
+      try queue.append(pending, recordsAreChecked: areChecked)
     } catch {
       throw error.heartlogError
     }

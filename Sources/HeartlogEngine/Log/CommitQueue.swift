@@ -239,33 +239,18 @@ package struct QueuedCommits {
 
 /// A commit before its number and stamp are assigned.
 package struct CommitDraft: Sendable {
-  package var wallTime: Milliseconds
-  package var origin: String?
-  package var contents: EventRecords
+  package let wallTime: Milliseconds
+  package let origin: String?
+  package let records: [EventRecord]
   /// True if each record was already validated with this wall time. Records are not validated again.
-  package var recordsAreChecked: Bool
+  package let recordsAreChecked: Bool
 
   package init(
     wallTime: Milliseconds, origin: String?, records: [EventRecord], recordsAreChecked: Bool = false
   ) {
-    self.init(
-      wallTime: wallTime, origin: origin, contents: EventRecords(records),
-      recordsAreChecked: recordsAreChecked)
-  }
-
-  package init(
-    wallTime: Milliseconds, origin: String?, contents: EventRecords, recordsAreChecked: Bool = false
-  ) {
     self.wallTime = wallTime
     self.origin = origin
-    self.contents = contents
+    self.records = records
     self.recordsAreChecked = recordsAreChecked
-  }
-
-  /// Moves the records out of the draft.
-  mutating func takeContents() -> EventRecords {
-    var taken = EventRecords.several([])
-    swap(&taken, &contents)
-    return taken
   }
 }

@@ -237,11 +237,26 @@ package class Projection: @unchecked Sendable {
 
   /// Decides what an operation writes, on top of everything that is queued and in `draft`.
   ///
-  /// - Throws: if the state is not whole.
+  /// - Throws: `invalid` if the operation or its event breaks a rule: so the error names the call that is wrong, and the event need not be
+  ///   validated again. An error of the log if the state is not whole.
   package final func plan(
     _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey,
     over queued: QueuedCommits, _ draft: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> WritePlan {
+    // What another program wrote there can be undone.
+    if library.isReserved, !operation.isOverwrite {
+      throw HeartlogError(
+        .invalid,
+        "nothing can be written to \"\(library.name)\": libraries whose names begin with \"heartlog.\" are reserved for the store"
+      )
+    }
+    do throws(MalformedError) {
+      // An operation that needs no event is still rejected if it breaks a rule.
+      try NameRules.checkItem(id)
+      for field in operation.fields { try NameRules.checkFieldName(field.name) }
+    } catch {
+      throw HeartlogError(.invalid, error.reason)
+    }
     var isWhole = false
     let planned = look { content in
       isWhole = content.isWhole
@@ -251,6 +266,9 @@ package class Projection: @unchecked Sendable {
     }
     guard isWhole else {
       throw snapshots.rebuildFailure ?? HeartlogError(.corrupt, "the state could not be rebuilt")
+    }
+    do throws(MalformedError) { try planned.record?.validateContent(wallTime: wallTime) } catch {
+      throw HeartlogError(.invalid, error.reason)
     }
     return planned
   }

@@ -70,6 +70,13 @@ extension EventView {
   }
 }
 
+extension SingleRecord {
+  /// Checks everything except the names of an event, which the caller has checked.
+  package func validateContent(wallTime: Milliseconds) throws(MalformedError) {
+    if case .event(let event) = record { try event.validateContent(wallTime: wallTime) }
+  }
+}
+
 extension Event {
   /// A copy of an event that is not a placeholder.
   init(copying event: some EventView) {

@@ -88,6 +88,18 @@ final class OpenStore: Sendable {
   }
 }
 
+extension CommitLog {
+  /// Writes one commit, whatever it is.
+  ///
+  /// - Returns: the commit, acknowledged according to `durability`, or nil if there was nothing to write.
+  @discardableResult
+  func write(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
+    let pending = try stage(durability, draft)
+    if let pending { _ = try finish(pending) }
+    return pending
+  }
+}
+
 extension CommitDraft {
   /// A commit that its index makes different from others.
   static func test(
