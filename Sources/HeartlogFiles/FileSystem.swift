@@ -198,9 +198,7 @@ extension OpenFile {
 
   /// Writes all of `bytes`.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(HeartlogError) {
-    try bytes.withUnsafeBufferPointer { (bytes) throws(HeartlogError) in
-      try write(UnsafeRawBufferPointer(bytes), at: offset)
-    }
+    try bytes.withBytes { (bytes) throws(HeartlogError) in try write(bytes, at: offset) }
   }
 
   /// Reads from `offset` into `bytes`, up to the end of the file.

@@ -75,6 +75,12 @@ package struct LockWords: @unchecked Sendable {
     precondition(word >= 0 && word < 512)
     heartlog_store_release(start + word, value)
   }
+
+  /// Adds 1 to word `word`, in one total order with the increments and fences of all processes.
+  func increment(_ word: Int) {
+    precondition(word >= 0 && word < lockPageWords)
+    heartlog_increment(start + word)
+  }
 }
 
 /// The size of a lock file: the smallest page size of the supported platforms.

@@ -17,7 +17,19 @@ package final class MemoryFileSystem: FileSystem {
   // MARK: - FileSystem
 
   package func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
-    let inode = try state.withLock { (state) throws(HeartlogError) in try state.open(path, mode) }
+    let inode = try state.withLock { (state) throws(HeartlogError) in
+      let inode: UInt64
+      if mode == .createNew {
+        inode = try state.createFile(SystemCall("create", path))
+      } else {
+        let call = SystemCall("open", path)
+        inode = try state.existingFile(call)
+        if mode == .readWrite { try state.refuseReadOnly(call) }
+        try state.announce(.open(inode), call)
+      }
+      state.openCounts[inode, default: 0] += 1
+      return inode
+    }
     return MemoryOpenFile(self, inode, path: path, isWritable: mode != .read)
   }
 
@@ -26,23 +38,58 @@ package final class MemoryFileSystem: FileSystem {
   }
 
   package func remove(_ path: String) throws(HeartlogError) {
-    try state.withLock { (state) throws(HeartlogError) in try state.remove(path) }
+    let call = SystemCall("remove", path)
+    try state.withLock { (state) throws(HeartlogError) in
+      let inode = try state.existingFile(call)
+      guard let location = try state.location(call) else { throw call.error(EISDIR) }
+      try state.refuseReadOnly(call)
+      try state.announce(.remove(location), call)
+      state.volume.unlink(location)
+      state.forgetIfGone(inode)
+    }
   }
 
   package func createDirectory(_ path: String) throws(HeartlogError) {
-    try state.withLock { (state) throws(HeartlogError) in try state.createDirectory(path) }
+    let call = SystemCall("create", path)
+    try state.withLock { (state) throws(HeartlogError) in
+      let location = try state.freeLocation(call)
+      try state.announce(.createDirectory(location), call)
+      state.volume.linkDirectory(state.volume.takeInode(), at: location)
+    }
   }
 
   package func synchronizeDirectory(_ path: String) throws(HeartlogError) {
-    try state.withLock { (state) throws(HeartlogError) in try state.synchronizeDirectory(path) }
+    let call = SystemCall("synchronize", path)
+    try state.withLock { (state) throws(HeartlogError) in
+      try state.announce(.synchronizeDirectory(try state.existingDirectory(call)), call)
+    }
   }
 
   package func entries(of directory: String) throws(HeartlogError) -> [String] {
-    try state.withLock { (state) throws(HeartlogError) in try state.entries(of: directory) }
+    let call = SystemCall("list", directory)
+    return try state.withLock { (state) throws(HeartlogError) in
+      let inode = try state.existingDirectory(call)
+      try state.announce(.entries(inode), call)
+      let names = (state.volume.directories[inode] ?? [:]).keys.sorted()
+      return names.map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
   }
 
   package func info(_ path: String) throws(HeartlogError) -> FileInfo? {
-    try state.withLock { (state) throws(HeartlogError) in try state.info(path) }
+    let call = SystemCall("inspect", path)
+    do throws(HeartlogError) {
+      return try state.withLock { (state) throws(HeartlogError) in
+        let inode = try state.existing(call)
+        return FileInfo(
+          kind: state.volume.directories[inode] != nil ? .directory : .file,
+          size: UInt64(state.volume.files[inode]?.count ?? 0), inode: inode,
+          // One second apart in order of creation: distinct, and the same in every run.
+          birthTimeNanoseconds: Int64(clamping: inode) * 1_000_000_000)
+      }
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
   }
 
   package func openLock(_ path: String) throws(HeartlogError) -> any LockFile {
@@ -92,7 +139,16 @@ final class MemoryOpenFile: OpenFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
     let call = SystemCall("read", path)
     return try fileSystem.state.withLock { (state) throws(HeartlogError) in
-      try state.read(number, into: buffer, at: offset, call)
+      if Int64(exactly: offset) == nil { throw call.error(EFBIG) }
+      try state.announce(.read(number), call)
+      let bytes = state.volume.files[number] ?? []
+      guard let start = Int(exactly: offset), start < bytes.count else { return 0 }
+      let count = min(buffer.count, bytes.count - start)
+      bytes.withUnsafeBytes { source in
+        UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)).copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: source[start..<start + count]))
+      }
+      return count
     }
   }
 
@@ -105,17 +161,14 @@ final class MemoryOpenFile: OpenFile {
     }
   }
 
-  func synchronizeData() throws(HeartlogError) {
-    let call = SystemCall("synchronize", path)
-    try fileSystem.state.withLock { (state) throws(HeartlogError) in
-      try state.synchronize(number, dataOnly: true, call)
-    }
-  }
+  func synchronizeData() throws(HeartlogError) { try synchronize(dataOnly: true) }
 
-  func synchronize() throws(HeartlogError) {
+  func synchronize() throws(HeartlogError) { try synchronize(dataOnly: false) }
+
+  private func synchronize(dataOnly: Bool) throws(HeartlogError) {
     let call = SystemCall("synchronize", path)
     try fileSystem.state.withLock { (state) throws(HeartlogError) in
-      try state.synchronize(number, dataOnly: false, call)
+      try state.announce(.synchronize(number, dataOnly: dataOnly), call)
     }
   }
 
@@ -124,7 +177,10 @@ final class MemoryOpenFile: OpenFile {
     // The error of `ftruncate` for a read-only descriptor.
     if !isWritable { throw call.error(EINVAL) }
     try fileSystem.state.withLock { (state) throws(HeartlogError) in
-      try state.truncate(number, to: size, call)
+      try state.refuseReadOnly(call)
+      guard size <= MemoryState.fileBytesMax, let count = Int(exactly: size) else { throw call.error(EFBIG) }
+      try state.announce(.truncate(number, size: count), call)
+      state.volume.truncate(number, to: count)
     }
   }
 
@@ -168,7 +224,12 @@ final class MemoryLockFile: LockFile {
     if let refusal = opened.refusal { throw call.error(refusal) }
     guard let inode = opened.inode else { return false }
     return try fileSystem.state.withLock { (state) throws(HeartlogError) in
-      try state.tryLock(inode, opened.number, call)
+      try state.announce(.lock(inode), call)
+      if let holder = state.lockHolders[inode] { return holder == opened.number }
+      guard try state.existing(call) == inode else { throw call.error(ESTALE) }
+      state.lockHolders[inode] = opened.number
+      state.watcher?.didLock(inode, isHeld: true, on: state.volume)
+      return true
     }
   }
 

@@ -116,21 +116,6 @@ package struct MemoryState: Sendable {
 }
 
 extension MemoryState {
-  mutating func read(
-    _ inode: UInt64, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, _ call: SystemCall
-  ) throws(HeartlogError) -> Int {
-    if Int64(exactly: offset) == nil { throw call.error(EFBIG) }
-    try announce(.read(inode), call)
-    let bytes = volume.files[inode] ?? []
-    guard let start = Int(exactly: offset), start < bytes.count else { return 0 }
-    let count = min(buffer.count, bytes.count - start)
-    bytes.withUnsafeBytes { source in
-      UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)).copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: source[start..<start + count]))
-    }
-    return count
-  }
-
   mutating func write(
     _ inode: UInt64, _ bytes: UnsafeRawBufferPointer, at offset: UInt64, _ call: SystemCall
   ) throws(HeartlogError) {
@@ -152,42 +137,21 @@ extension MemoryState {
   /// The bytes that all files have together.
   package var fileBytes: Int { volume.files.present.reduce(0) { $0 + $1.count } }
 
-  var freeBytes: Int? {
-    capacity.map { $0 - fileBytes }
-  }
-
-  mutating func synchronize(_ inode: UInt64, dataOnly: Bool, _ call: SystemCall) throws(HeartlogError) {
-    try announce(.synchronize(inode, dataOnly: dataOnly), call)
-  }
-
-  mutating func truncate(_ inode: UInt64, to size: UInt64, _ call: SystemCall) throws(HeartlogError) {
-    try refuseReadOnly(call)
-    guard size <= Self.fileBytesMax, let count = Int(exactly: size) else { throw call.error(EFBIG) }
-    try announce(.truncate(inode, size: count), call)
-    volume.truncate(inode, to: count)
-  }
+  var freeBytes: Int? { capacity.map { $0 - fileBytes } }
 }
 
 extension MemoryState {
-  mutating func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> UInt64 {
-    let inode: UInt64
-    if mode == .createNew {
-      inode = try createFile(SystemCall("create", path))
-    } else {
-      let call = SystemCall("open", path)
-      inode = try existingFile(call)
-      if mode == .readWrite { try refuseReadOnly(call) }
-      try announce(.open(inode), call)
-    }
-    openCounts[inode, default: 0] += 1
-    return inode
-  }
-
-  mutating func createFile(_ call: SystemCall) throws(HeartlogError) -> UInt64 {
+  /// Returns where a file or a directory can be created.
+  func freeLocation(_ call: SystemCall) throws(HeartlogError) -> Volume.Location {
     guard let location = try location(call), volume.inode(at: location) == nil else {
       throw call.error(EEXIST)
     }
     try refuseReadOnly(call)
+    return location
+  }
+
+  mutating func createFile(_ call: SystemCall) throws(HeartlogError) -> UInt64 {
+    let location = try freeLocation(call)
     try announce(.createFile(location), call)
     let inode = volume.takeInode()
     volume.linkFile(inode, at: location)
@@ -200,7 +164,7 @@ extension MemoryState {
     forgetIfGone(inode)
   }
 
-  private mutating func forgetIfGone(_ inode: UInt64) {
+  mutating func forgetIfGone(_ inode: UInt64) {
     if openCounts[inode] == nil && !volume.isLinked(inode) { volume.forgetFile(inode) }
   }
 
@@ -233,54 +197,6 @@ extension MemoryState {
     }
     return true
   }
-
-  mutating func remove(_ path: String) throws(HeartlogError) {
-    let call = SystemCall("remove", path)
-    let inode = try existingFile(call)
-    guard let location = try location(call) else { throw call.error(EISDIR) }
-    try refuseReadOnly(call)
-    try announce(.remove(location), call)
-    volume.unlink(location)
-    forgetIfGone(inode)
-  }
-
-  mutating func createDirectory(_ path: String) throws(HeartlogError) {
-    let call = SystemCall("create", path)
-    guard let location = try location(call), volume.inode(at: location) == nil else {
-      throw call.error(EEXIST)
-    }
-    try refuseReadOnly(call)
-    try announce(.createDirectory(location), call)
-    volume.linkDirectory(volume.takeInode(), at: location)
-  }
-
-  mutating func synchronizeDirectory(_ path: String) throws(HeartlogError) {
-    let call = SystemCall("synchronize", path)
-    let inode = try existingDirectory(call)
-    try announce(.synchronizeDirectory(inode), call)
-  }
-
-  mutating func entries(of directory: String) throws(HeartlogError) -> [String] {
-    let call = SystemCall("list", directory)
-    let inode = try existingDirectory(call)
-    try announce(.entries(inode), call)
-    let names = (volume.directories[inode] ?? [:]).keys.sorted()
-    return names.map { String(decoding: $0.bytes, as: UTF8.self) }
-  }
-
-  func info(_ path: String) throws(HeartlogError) -> FileInfo? {
-    do throws(HeartlogError) {
-      let inode = try existing(SystemCall("inspect", path))
-      return FileInfo(
-        kind: volume.directories[inode] != nil ? .directory : .file,
-        size: UInt64(volume.files[inode]?.count ?? 0), inode: inode,
-        // One second apart in order of creation: distinct, and the same in every run.
-        birthTimeNanoseconds: Int64(clamping: inode) * 1_000_000_000)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
-  }
 }
 
 extension MemoryState {
@@ -299,27 +215,13 @@ extension MemoryState {
     volume.lockFiles.insert(inode)
     let size = volume.files[inode]?.count ?? 0
     if size < lockPageBytes {
-      var failure: HeartlogError?
-      [UInt8](repeating: 0, count: lockPageBytes - size).withUnsafeBytes { zeros in
-        do throws(HeartlogError) {
-          try write(inode, zeros, at: UInt64(size), call)
-        } catch {
-          failure = error
-        }
+      let zeros = [UInt8](repeating: 0, count: lockPageBytes - size)
+      try zeros.withBytes { (zeros) throws(HeartlogError) in
+        try write(inode, zeros, at: UInt64(size), call)
       }
-      if let failure { throw failure }
     }
     openCounts[inode, default: 0] += 1
     return MemoryLockFile.Opened(inode: inode, number: nextLockOpen, refusal: nil)
-  }
-
-  mutating func tryLock(_ inode: UInt64, _ number: UInt64, _ call: SystemCall) throws(HeartlogError) -> Bool {
-    try announce(.lock(inode), call)
-    if let holder = lockHolders[inode] { return holder == number }
-    guard try existing(call) == inode else { throw call.error(ESTALE) }
-    lockHolders[inode] = number
-    watcher?.didLock(inode, isHeld: true, on: volume)
-    return true
   }
 
   mutating func unlock(_ inode: UInt64, _ number: UInt64) {

@@ -20,7 +20,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   private let opened = Locked(Opened())
   /// `lockPageBytes` of shared mapping; nil if the file is missing or empty. The file is never truncated, which
   /// would make an access to the page a fault.
-  private let page: UnsafeMutableRawPointer?
+  private let page: LockWords?
   /// The `errno` that prevents writing; nil if the file is writable.
   private let refusal: Int32?
 
@@ -39,7 +39,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     #endif
   }
 
-  private init(path: String, identity: Identity?, page: UnsafeMutableRawPointer?, refusal: Int32?) {
+  private init(path: String, identity: Identity?, page: LockWords?, refusal: Int32?) {
     self.path = path
     self.identity = identity
     self.page = page
@@ -47,7 +47,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
   }
 
   deinit {
-    if let page { munmap(page, lockPageBytes) }
+    if let page { munmap(page.start, lockPageBytes) }
     // Not unlocked: in a forked process that would release the parent's lock.
     opened.withLock { if let held = $0.descriptor { close(held) } }
   }
@@ -75,13 +75,14 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     let call = SystemCall("open", path)
     defer { close(descriptor) }
     if refusal == nil { try fill(descriptor, path, call) }
-    var page: UnsafeMutableRawPointer?
+    var page: LockWords?
     let status = try status(of: descriptor, call)
     // Bytes after the end of a short file read as zeros in its last page. An empty file has no page.
     if status.st_size > 0 {
       let protection = refusal == nil ? PROT_READ | PROT_WRITE : PROT_READ
-      page = mmap(nil, lockPageBytes, protection, MAP_SHARED, descriptor, 0)
-      if page == MAP_FAILED { throw call.error(errno) }
+      guard let start = mmap(nil, lockPageBytes, protection, MAP_SHARED, descriptor, 0), start != MAP_FAILED
+      else { throw call.error(errno) }
+      page = LockWords(start.assumingMemoryBound(to: UInt64.self))
     }
     return POSIXLockFile(path: path, identity: Identity(status), page: page, refusal: refusal)
   }
@@ -171,17 +172,13 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     }
   }
 
-  var words: LockWords? {
-    guard refusal == nil else { return nil }
-    return page.map { LockWords($0.assumingMemoryBound(to: UInt64.self)) }
-  }
+  var words: LockWords? { refusal == nil ? page : nil }
 
   var isWritable: Bool { refusal == nil && page != nil }
 
   func increment(_ word: Int) {
-    precondition(word >= 0 && word < lockPageWords && refusal == nil)
-    guard let page else { return }
-    heartlog_increment(page.assumingMemoryBound(to: UInt64.self) + word)
+    precondition(refusal == nil)
+    page?.increment(word)
   }
 
   func announce() {
@@ -202,16 +199,11 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     #endif
   }
 
-  func load(_ word: Int) -> UInt64 {
-    precondition(word >= 0 && word < lockPageWords)
-    guard let page else { return 0 }
-    return heartlog_load_acquire(page.assumingMemoryBound(to: UInt64.self) + word)
-  }
+  func load(_ word: Int) -> UInt64 { page?.load(word) ?? 0 }
 
   func store(_ value: UInt64, _ word: Int) {
-    precondition(word >= 0 && word < lockPageWords && refusal == nil)
-    guard let page else { return }
-    heartlog_store_release(page.assumingMemoryBound(to: UInt64.self) + word, value)
+    precondition(refusal == nil)
+    page?.store(value, word)
   }
 }
 
