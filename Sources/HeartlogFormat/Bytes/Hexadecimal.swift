@@ -19,26 +19,26 @@ package enum Hexadecimal {
       ?? Array(text.utf8).withUnsafeBufferPointer(bytes(ofDigits:))
   }
 
+  /// The value of a digit of either case; nil for any other character.
+  @inline(__always)
+  static func value(of character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
   private static func bytes(ofDigits digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(digits.count / 2)
-    var high: UInt8?
-    for character in digits {
-      let digit: UInt8
-      switch character {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
-      default: return nil
-      }
-      if let first = high {
-        bytes.append(first << 4 | digit)
-        high = nil
-      } else {
-        high = digit
-      }
+    guard digits.count % 2 == 0 else { return nil }
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
     }
-    return high == nil ? bytes : nil
+    return bytes
   }
 }
 
@@ -47,36 +47,39 @@ package enum Base64 {
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
   package static func text(_ bytes: some Collection<UInt8>) -> String {
-    var text: [UInt8] = []
-    var word: UInt32 = 0
-    var bits = 0
-    for byte in bytes {
-      word = word << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        text.append(digits[Int(word >> UInt32(bits)) & 63])
-      }
-    }
-    if bits > 0 { text.append(digits[Int(word << UInt32(6 - bits)) & 63]) }
+    // The last digit has zeros for the bits after the last byte.
+    let values = regroup(Array(bytes) + [0], of: 8, into: 6).prefix((8 * bytes.count + 5) / 6)
+    var text = values.map { digits[Int($0)] }
     while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
     return String(decoding: text, as: UTF8.self)
   }
 
   /// Returns nil for any text that `text(_:)` does not produce: each sequence of bytes has one form.
   package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var word: UInt32 = 0
-    var bits = 0
+    var values: [UInt8] = []
     for byte in text.utf8.prefix(while: { $0 != UInt8(ascii: "=") }) {
-      guard let digit = digits.firstIndex(of: byte) else { return nil }
-      word = word << 6 | UInt32(digit)
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
+      guard let value = digits.firstIndex(of: byte) else { return nil }
+      values.append(UInt8(value))
+    }
+    let bytes = regroup(values, of: 6, into: 8)
+    return self.text(bytes) == text ? bytes : nil
+  }
+
+  /// Numbers of so many bits as numbers of other sizes, the most significant bits first. Bits that fill no number are left out.
+  static func regroup(_ values: [UInt8], of bits: Int, into otherBits: Int) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(values.count * bits / otherBits)
+    var pending = 0
+    var pendingBits = 0
+    for value in values {
+      pending = pending << bits | Int(value)
+      pendingBits += bits
+      while pendingBits >= otherBits {
+        pendingBits -= otherBits
+        result.append(UInt8(pending >> pendingBits))
+        pending &= 1 << pendingBits - 1
       }
     }
-    return self.text(bytes) == text ? bytes : nil
+    return result
   }
 }

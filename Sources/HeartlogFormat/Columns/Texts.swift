@@ -30,20 +30,15 @@ struct Texts {
 
   /// Returns the distinct texts in order of first use, and the index of each text among them; nil if there are more than `most`.
   func distinct(atMost most: Int) -> (texts: Texts, indices: [Int64])? {
-    var known: [UTF8Key: Int64] = [:]
+    var interner = Interner<UTF8Key>()
     var distinct = Texts()
     var indices: [Int64] = []
     indices.reserveCapacity(count)
     let isWithin = allSatisfy { bytes in
-      let key = UTF8Key(String(decoding: bytes, as: UTF8.self))
-      if let index = known[key] {
-        indices.append(index)
-        return true
-      }
-      guard distinct.count < most else { return false }
-      indices.append(Int64(distinct.count))
-      known[key] = Int64(distinct.count)
-      distinct.append(bytes)
+      let (index, isNew) = interner.index(of: UTF8Key(String(decoding: bytes, as: UTF8.self)))
+      guard index < most else { return false }
+      indices.append(Int64(index))
+      if isNew { distinct.append(bytes) }
       return true
     }
     return isWithin ? (distinct, indices) : nil
@@ -306,7 +301,8 @@ enum UUIDText {
       if dashes.contains(offset) {
         guard byte == UInt8(ascii: "-") else { return false }
       } else {
-        guard digit(byte, isUpper: isUpper) != nil else { return false }
+        let isDigit = byte <= UInt8(ascii: "9") || (byte < UInt8(ascii: "a")) == isUpper
+        guard isDigit, Hexadecimal.value(of: byte) != nil else { return false }
       }
     }
     return true
@@ -314,17 +310,11 @@ enum UUIDText {
 
   /// Appends the 16 bytes of a text for which `suits` is true.
   static func append(_ text: UnsafeRawBufferPointer, to writer: inout ByteWriter) {
-    var high: UInt8?
-    for byte in text {
-      guard let digit = digit(byte, isUpper: byte < UInt8(ascii: "a")) else { continue }
-      if let first = high {
-        writer.u8(first << 4 | digit)
-        high = nil
-      } else {
-        high = digit
-      }
+    let digits = String(decoding: text.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self)
+    guard let bytes = Hexadecimal.bytes(digits), bytes.count == 16 else {
+      preconditionFailure("a UUID has 32 digits")
     }
-    assert(high == nil, "a UUID has 32 digits")
+    writer.raw(bytes)
   }
 
   /// By byte: its two digits, the high one first.
@@ -351,15 +341,6 @@ enum UUIDText {
         text.storeBytes(of: digits[Int(byte)].littleEndian, toByteOffset: offset, as: UInt16.self)
         offset += 2
       }
-    }
-  }
-
-  private static func digit(_ byte: UInt8, isUpper: Bool) -> UInt8? {
-    let letter = isUpper ? UInt8(ascii: "A") : UInt8(ascii: "a")
-    return switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case letter..<letter + 6: byte - letter + 10
-    default: nil
     }
   }
 }

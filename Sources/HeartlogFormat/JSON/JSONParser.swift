@@ -168,9 +168,7 @@ extension JSONValue {
   package static func parse(
     _ bytes: [UInt8], depthMax: Int = Limits.jsonDepthMax
   ) throws(MalformedError) -> JSONValue {
-    try bytes.withUnsafeBufferPointer { (bytes) throws(MalformedError) in
-      try parse(UnsafeRawBufferPointer(bytes), depthMax: depthMax)
-    }
+    try bytes.withBytes { (bytes) throws(MalformedError) in try parse(bytes, depthMax: depthMax) }
   }
 
   /// Parses one JSON text.
@@ -228,8 +226,8 @@ extension JSONParser {
       switch byte {
       case UInt8(ascii: "\""):
         offset += 1
-        return try decoded.withUnsafeBufferPointer { (utf8) throws(MalformedError) in
-          try text(UnsafeRawBufferPointer(utf8), isASCII: false, from: start)
+        return try decoded.withBytes { (utf8) throws(MalformedError) in
+          try text(utf8, isASCII: false, from: start)
         }
       case UInt8(ascii: "\\"):
         try escape(into: &decoded)
@@ -277,12 +275,8 @@ extension JSONParser {
     guard bytes.count - offset >= 4 else { throw malformed("an escape without its four digits", at: start) }
     var unit: UInt16 = 0
     for byte in bytes[offset..<offset + 4] {
-      let digit: UInt8
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-      default: throw malformed("an escape without its four digits", at: start)
+      guard let digit = Hexadecimal.value(of: byte) else {
+        throw malformed("an escape without its four digits", at: start)
       }
       unit = unit << 4 | UInt16(digit)
     }

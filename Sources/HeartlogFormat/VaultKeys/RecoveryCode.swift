@@ -122,28 +122,10 @@ private enum Base32 {
 
   static func text(_ bytes: [UInt8]) -> [UInt8] {
     precondition(bytes.count % 5 == 0)
-    return regroup(bytes, of: 8, into: 5).map { alphabet[Int($0)] }
+    return Base64.regroup(bytes, of: 8, into: 5).map { alphabet[Int($0)] }
   }
 
-  static func bytes(of values: [UInt8]) -> [UInt8] { regroup(values, of: 5, into: 8) }
-
-  /// Numbers of so many bits as numbers of other sizes, the most significant bits first.
-  private static func regroup(_ values: [UInt8], of bits: Int, into otherBits: Int) -> [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity(values.count * bits / otherBits)
-    var pending = 0
-    var pendingBits = 0
-    for value in values {
-      pending = pending << bits | Int(value)
-      pendingBits += bits
-      while pendingBits >= otherBits {
-        pendingBits -= otherBits
-        result.append(UInt8(pending >> pendingBits))
-        pending &= 1 << pendingBits - 1
-      }
-    }
-    return result
-  }
+  static func bytes(of values: [UInt8]) -> [UInt8] { Base64.regroup(values, of: 5, into: 8) }
 
   /// The five bits of a character, of either case; `O`, `I` and `L` are the digits that they look like.
   static func value(of character: Unicode.Scalar) -> UInt8? {
