@@ -55,19 +55,12 @@ package struct ObjectHeader: Hashable, Sendable {
   /// - Throws: `EncryptionError`.
   package init(_ object: some Collection<UInt8>) throws(EncryptionError) {
     let bytes = Array(object.prefix(ObjectLayout.headerByteCount))
-    guard bytes.starts(with: ObjectLayout.magic) else {
-      throw .malformed("bytes that are no encrypted object")
+    try EncryptionError.checkStart(
+      of: bytes, magic: ObjectLayout.magic, version: ObjectLayout.version, what: "encrypted object")
+    (epoch, salt) = try EncryptionError.reading(bytes, from: ObjectLayout.magic.count + 1) {
+      (reader) throws(MalformedError) in
+      (try reader.epochID(), try reader.array(ObjectLayout.saltByteCount))
     }
-    guard bytes.count == ObjectLayout.headerByteCount else {
-      throw .malformed("an encrypted object that ends in its header")
-    }
-    let versionOffset = ObjectLayout.magic.count
-    guard bytes[versionOffset] == ObjectLayout.version else { throw .laterVersion(bytes[versionOffset]) }
-    let epochOffset = versionOffset + 1
-    guard let epoch = EpochID(bytes: bytes[epochOffset..<epochOffset + EpochID.byteCount]) else {
-      throw .malformed("an encrypted object that ends in its header")
-    }
-    self.init(epoch: epoch, salt: Array(bytes[(epochOffset + EpochID.byteCount)...]))
   }
 
   /// The bytes at the beginning of the object, which every chunk authenticates.
@@ -128,7 +121,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     guard bytes.count <= Self.bytesMax, bytes.allSatisfy({ (0x21...0x7E).contains($0) }),
       let point = bytes.lastIndex(of: UInt8(ascii: ".")), point >= Self.contentDigits,
       point + 1 < bytes.count,
-      bytes[point - Self.contentDigits..<point].allSatisfy(Self.isDigit)
+      bytes[point - Self.contentDigits..<point].allSatisfy({
+        Hexadecimal.value(of: $0) != nil && !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0)
+      })
     else { throw .malformed("an object's name without 16 hexadecimal digits of content before its ending") }
     self.text = String(text)
   }
@@ -150,11 +145,6 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     // The ending is all behind the last point, and all characters are of one byte.
     let point = text.utf8.lastIndex(of: UInt8(ascii: ".")) ?? text.endIndex
     return text.utf8.index(point, offsetBy: -Self.contentDigits)..<point
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-      || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 }
 
@@ -187,8 +177,28 @@ extension EncryptionError: CustomStringConvertible {
     }
   }
 
-  /// Runs what reads bytes by the rules of the format.
-  static func reading<R>(_ body: () throws(MalformedError) -> R) throws(EncryptionError) -> R {
-    do throws(MalformedError) { return try body() } catch { throw .malformed(error.reason) }
+  /// Runs what reads bytes by the rules of the format, to their end.
+  static func reading<R>(
+    _ bytes: [UInt8], from offset: Int = 0, _ body: (inout ByteReader) throws(MalformedError) -> R
+  ) throws(EncryptionError) -> R {
+    do throws(MalformedError) {
+      return try bytes.withBytes { (bytes) throws(MalformedError) in
+        var reader = ByteReader(bytes)
+        _ = try reader.take(offset)
+        let result = try body(&reader)
+        try reader.end()
+        return result
+      }
+    } catch { throw .malformed(error.reason) }
+  }
+
+  /// Throws unless bytes begin with these and with this version.
+  static func checkStart(
+    of bytes: [UInt8], magic: [UInt8], version: UInt8, what: StaticString
+  ) throws(EncryptionError) {
+    guard bytes.starts(with: magic), bytes.count > magic.count else {
+      throw .malformed("bytes that are no \(what)")
+    }
+    guard bytes[magic.count] == version else { throw .laterVersion(bytes[magic.count]) }
   }
 }

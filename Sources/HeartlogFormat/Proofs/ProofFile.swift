@@ -149,9 +149,7 @@ public struct WitnessedCheckpoint: Hashable, Sendable {
 
   init(from reader: inout ByteReader) throws(MalformedError) {
     let key = try reader.publicKey()
-    guard let vault = VaultID(bytes: try reader.take(16)) else {
-      throw MalformedError("a vault without an id")
-    }
+    let vault = try reader.vault()
     let size = try reader.varint()
     let checkpoint = Checkpoint(vault: vault, replica: key.replica, size: size, root: try reader.digest())
     guard (1...Limits.numberMax).contains(size) else {

@@ -31,30 +31,22 @@ package struct Admission: Hashable, Sendable {
   ///
   /// - Throws: `EncryptionError`.
   package init(_ bytes: [UInt8]) throws(EncryptionError) {
-    guard bytes.count <= Self.bytesMax, bytes.starts(with: Self.magic), bytes.count > Self.magic.count else {
-      throw .malformed("bytes that are not an admission")
+    guard bytes.count <= Self.bytesMax else {
+      throw .malformed("an admission of \(bytes.count) bytes, the most is \(Self.bytesMax)")
     }
-    guard bytes[Self.magic.count] == Self.version else { throw .laterVersion(bytes[Self.magic.count]) }
+    try EncryptionError.checkStart(of: bytes, magic: Self.magic, version: Self.version, what: "admission")
     let (signedByteCount, signature): (Int, Signature)
     (vault, epoch, ephemeralKey, commitment, recipient, introduces, admitter, signedByteCount, signature) =
-      try EncryptionError.reading { () throws(MalformedError) in
-        try bytes.withBytes { (bytes) throws(MalformedError) in
-          var reader = ByteReader(bytes)
-          _ = try reader.take(Self.magic.count + 1)
-          guard let vault = VaultID(bytes: try reader.take(16)),
-            let epoch = EpochID(bytes: try reader.take(EpochID.byteCount))
-          else { throw MalformedError("an id of another length") }
-          let (ephemeralKey, commitment) = (try reader.array(X25519.keyByteCount), try reader.array(32))
-          let recipient = try Recipient(from: &reader)
-          let introduces = try reader.u8()
-          guard introduces <= 1 else { throw MalformedError("an admission of kind \(introduces)") }
-          let fields = (
-            vault, epoch, ephemeralKey, commitment, recipient, introduces == 1, try reader.publicKey(),
-            reader.offset, try reader.signature()
-          )
-          try reader.end()
-          return fields
-        }
+      try EncryptionError.reading(bytes, from: Self.magic.count + 1) { (reader) throws(MalformedError) in
+        let (vault, epoch) = (try reader.vault(), try reader.epochID())
+        let (ephemeralKey, commitment) = (try reader.array(X25519.keyByteCount), try reader.array(32))
+        let recipient = try Recipient(from: &reader)
+        let introduces = try reader.u8()
+        guard introduces <= 1 else { throw MalformedError("an admission of kind \(introduces)") }
+        return (
+          vault, epoch, ephemeralKey, commitment, recipient, introduces == 1, try reader.publicKey(),
+          reader.offset, try reader.signature()
+        )
       }
     self.bytes = bytes
     try member.checkAnnouncement(in: vault)

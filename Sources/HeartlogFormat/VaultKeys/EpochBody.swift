@@ -50,21 +50,9 @@ struct EpochBody: Hashable, Sendable {
 }
 
 extension EpochBody {
-  /// Reads the fields up to the signatures. Checks lengths, counts and order, and verifies nothing.
-  init(from reader: inout ByteReader) throws(EncryptionError) {
-    let header = try EncryptionError.reading { () throws(MalformedError) in
-      try reader.array(Self.magic.count + 1)
-    }
-    guard header.starts(with: Self.magic) else { throw .malformed("bytes that are not a key epoch") }
-    guard header.last == Self.version else { throw .laterVersion(header.last ?? 0) }
-    do throws(MalformedError) { try self.init(fieldsFrom: &reader) } catch { throw .malformed(error.reason) }
-  }
-
-  private init(fieldsFrom reader: inout ByteReader) throws(MalformedError) {
-    guard let vault = VaultID(bytes: try reader.take(16)) else {
-      throw MalformedError("a vault's id of another length")
-    }
-    self.vault = vault
+  /// Reads the fields between the version and the signature. Checks lengths, counts and order, and verifies nothing.
+  init(from reader: inout ByteReader) throws(MalformedError) {
+    vault = try reader.vault()
     generation = try reader.varint()
     guard generation <= Limits.numberMax else { throw MalformedError("generation \(generation)") }
     number = try reader.varint()
@@ -74,9 +62,7 @@ extension EpochBody {
 
     previous = []
     for _ in 0..<(try reader.count(atMost: KeyEpoch.previousMax, "epochs before an epoch")) {
-      guard let id = EpochID(bytes: try reader.take(EpochID.byteCount)) else {
-        throw MalformedError("an epoch's id of another length")
-      }
+      let id = try reader.epochID()
       guard previous.last.map({ $0.id < id }) ?? true else {
         throw MalformedError("epochs before an epoch that are not in their order")
       }
@@ -136,6 +122,18 @@ func < (a: PublicKey, b: PublicKey) -> Bool { a.bytes.lexicographicallyPrecedes(
 extension ByteReader {
   /// Reads bytes, copied. The count is one of the format's constants.
   mutating func array(_ count: Int) throws(MalformedError) -> [UInt8] { Array(try take(count)) }
+
+  package mutating func vault() throws(MalformedError) -> VaultID {
+    guard let vault = VaultID(bytes: try take(16)) else { preconditionFailure("an id has 16 bytes") }
+    return vault
+  }
+
+  package mutating func epochID() throws(MalformedError) -> EpochID {
+    guard let id = EpochID(bytes: try take(EpochID.byteCount)) else {
+      preconditionFailure("an id has 16 bytes")
+    }
+    return id
+  }
 
   mutating func publicKey() throws(MalformedError) -> PublicKey {
     guard let key = PublicKey(bytes: try take(PublicKey.byteCount)) else {

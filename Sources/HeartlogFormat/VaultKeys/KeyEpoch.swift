@@ -42,15 +42,12 @@ package struct KeyEpoch: Hashable, Sendable {
     guard bytes.count <= Self.bytesMax else {
       throw .malformed("an epoch of \(bytes.count) bytes, the most is \(Self.bytesMax)")
     }
-    let (body, signedByteCount, signature) = try bytes.withBytes { (bytes) throws(EncryptionError) in
-      var reader = ByteReader(bytes)
-      let body = try EpochBody(from: &reader)
-      let signedByteCount = reader.offset
-      return try EncryptionError.reading { () throws(MalformedError) in
-        let signature = try reader.signature()
-        try reader.end()
-        return (body, signedByteCount, signature)
-      }
+    try EncryptionError.checkStart(
+      of: bytes, magic: EpochBody.magic, version: EpochBody.version, what: "key epoch")
+    let (body, signedByteCount, signature) = try EncryptionError.reading(
+      bytes, from: EpochBody.magic.count + 1
+    ) { (reader) throws(MalformedError) in
+      (try EpochBody(from: &reader), reader.offset, try reader.signature())
     }
     self.bytes = bytes
     self.body = body

@@ -30,13 +30,8 @@ extension Member {
   ///
   /// - Throws: `EncryptionError`: the bytes have another length, or the key did not announce this in this vault.
   package init(_ bytes: [UInt8], vault: VaultID) throws(EncryptionError) {
-    self = try EncryptionError.reading { () throws(MalformedError) in
-      try bytes.withBytes { (bytes) throws(MalformedError) in
-        var reader = ByteReader(bytes)
-        let member = try Member(unverifiedFrom: &reader)
-        try reader.end()
-        return member
-      }
+    self = try EncryptionError.reading(bytes) { (reader) throws(MalformedError) in
+      try Member(unverifiedFrom: &reader)
     }
     try checkAnnouncement(in: vault)
   }

@@ -294,9 +294,7 @@ extension PairingGreeting {
     epochVault = flags & 8 != 0 ? try reader.vault() : nil
     epochs = []
     for _ in 0..<(try reader.count(atMost: Self.epochsMax, "key epochs")) {
-      guard let id = EpochID(bytes: try reader.take(EpochID.byteCount)) else {
-        throw MalformedError("an epoch's id of another length")
-      }
+      let id = try reader.epochID()
       guard epochs.last.map({ $0 < id }) ?? true else {
         throw MalformedError("key epochs that are not in their order")
       }

@@ -286,9 +286,7 @@ extension Message {
     case .member: self = .member(Array(try reader.take(Member.byteCount)))
     case .epoch: self = .epoch(Array(try reader.take(reader.rest.count)))
     case .head:
-      guard let id = EpochID(bytes: try reader.take(EpochID.byteCount)) else {
-        throw MalformedError("an epoch's id of another length")
-      }
+      let id = try reader.epochID()
       self = .head(id)
     case .refused: self = .refused(try reader.sentence())
     }

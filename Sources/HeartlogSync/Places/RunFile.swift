@@ -294,11 +294,6 @@ extension ByteReader {
     return roots
   }
 
-  mutating func vault() throws(MalformedError) -> VaultID {
-    guard let vault = VaultID(bytes: try take(16)) else { throw MalformedError("a vault that is too short") }
-    return vault
-  }
-
   mutating func vaultMembership() throws(MalformedError) -> VaultMembership? {
     let state = try u8()
     guard state <= 2 else { throw MalformedError("a vault of state \(state)") }
