@@ -83,7 +83,7 @@ package struct ItemHistory: Sendable {
       }
     }
     try store.refresh()
-    var order = store.read(\.writeOrder)
+    var order = store.read(\.replicas)
     for index in registers.indices { Self.compare(&registers[index], by: &order) }
   }
 
@@ -111,7 +111,7 @@ package struct ItemHistory: Sendable {
     }
   }
 
-  private static func compare(_ register: inout Register, by order: inout WriteOrder) {
+  private static func compare(_ register: inout Register, by order: inout ReplicaTable) {
     let writes = register.writes
     for (index, write) in writes.enumerated() {
       register.kept.removeAll { order.supersedes(write.position, writes[$0].position) }

@@ -183,7 +183,7 @@ struct BlockApplier {
       if libraries[library] < 0 {
         libraries[library] = columns.libraries[library].withUTF8Bytes { state.intern(library: $0) }.index
       }
-      state.countEvents(count, in: LibrarySlot(index: libraries[library]))
+      state.tables[Int(libraries[library])].eventCount &+= count
       intern(unknown[library], in: &state.tables[Int(libraries[library])])
     }
   }
@@ -224,7 +224,7 @@ struct BlockApplier {
   private mutating func internNames(of shape: Int, _ state: inout FavoritesState) {
     for index in shapeStarts[shape]..<shapeStarts[shape + 1] where members[index].name < 0 {
       let member = columns.shapes[Int(members[index].shape)].members[Int(members[index].index)]
-      members[index].name = member.name.withUTF8Bytes { state.intern(fieldName: $0) }.index
+      members[index].name = member.name.withUTF8Bytes { state.fieldNames.intern($0) }.index
     }
   }
 }

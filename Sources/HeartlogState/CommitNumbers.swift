@@ -57,14 +57,9 @@ struct CommitNumbers: Sendable {
 
   /// Returns the commit of an event that was appended.
   func commit(of sequence: UInt64) -> UInt64 {
-    var low = 0
-    var high = runs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].sequence <= sequence { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0 else { return 0 }
-    let run = runs[low - 1]
+    let later = (0..<runs.count).partitionPoint { runs[$0].sequence > sequence }
+    guard later > 0 else { return 0 }
+    let run = runs[later - 1]
     // Most streams have one event per commit, and a division costs more than the search.
     guard run.eventsPerCommit > 1 else { return run.commit &+ (sequence - run.sequence) }
     return run.commit &+ (sequence - run.sequence) / run.eventsPerCommit
@@ -125,13 +120,7 @@ struct SeenCommits: Sendable {
 
   /// Returns the index of the first entry that a later commit introduced.
   private static func index(behind commit: UInt64, in entries: PagedTable<Entry>) -> Int {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].commit <= commit { low = middle + 1 } else { high = middle }
-    }
-    return low
+    (0..<entries.count).partitionPoint { entries[$0].commit > commit }
   }
 
   func loadAll() { for list in entries.values { list.loadAll() } }

@@ -8,7 +8,7 @@ import HeartlogFormat
 /// A value type. Copies share their storage until one of them is written to, which then copies what it
 /// changes: the registers of a library as a whole.
 public struct FavoritesState: Sendable {
-  var replicas = ReplicaTable()
+  package internal(set) var replicas = ReplicaTable()
   var fieldNames = FieldNames()
   var libraryNames = InternTable<Key>()
   /// Indexed by library slot.
@@ -18,14 +18,14 @@ public struct FavoritesState: Sendable {
   /// The last planned item, which is usually the next one written: its key, where it can be compared without reading the item.
   var planned: (table: Int, item: ItemSlot, key: Key)?
   /// The number of events applied, of all replicas, including withheld and unknown ones.
-  public private(set) var eventCount: UInt64 = 0
+  public internal(set) var eventCount: UInt64 = 0
   /// The number of commits applied, of all replicas.
-  package private(set) var commitCount: UInt64 = 0
+  package internal(set) var commitCount: UInt64 = 0
   /// The highest stamp seen; 0 before the first commit.
-  package private(set) var lastStamp = HybridTimestamp(rawValue: 0)
+  package internal(set) var lastStamp = HybridTimestamp(rawValue: 0)
 
   /// The applied commits that erase.
-  package private(set) var erasingCommits: [ErasingCommit] = []
+  package internal(set) var erasingCommits: [ErasingCommit] = []
   /// The generation of the log's list of erased events when the state was begun. A state of another one may contain what was erased.
   package var erasedGeneration: UInt64
 
@@ -47,12 +47,6 @@ public struct FavoritesState: Sendable {
 
   /// The state before the first commit of a log with this generation of its list of erased events.
   package init(erasedGeneration: UInt64) { self.erasedGeneration = erasedGeneration }
-
-  mutating func setCounts(events: UInt64, commits: UInt64, lastStamp: HybridTimestamp) {
-    eventCount = events
-    commitCount = commits
-    self.lastStamp = lastStamp
-  }
 
   /// Counts the items for which `body` changes the contents of any register.
   package mutating func countingChanges(_ body: (inout FavoritesState) -> Void) -> Int {
@@ -76,7 +70,8 @@ public struct FavoritesState: Sendable {
   /// - Returns: false if it was applied before.
   @discardableResult
   package mutating func apply(_ commit: Commit) -> Bool {
-    guard let replica = begin(commit.header, heads: commit.heads) else { return false }
+    let replica = replicas.intern(commit.replica)
+    guard begin(commit.header, heads: commit.heads, of: replica) else { return false }
     var position = WritePosition(
       stamp: commit.stamp.rawValue, sequence: commit.firstSequence.rawValue, replica: replica)
     var hasOnlyEvents = true
@@ -127,16 +122,7 @@ public struct FavoritesState: Sendable {
 extension FavoritesState {
   /// Records what a commit erases, if anything.
   mutating func noteErasing(_ commit: Commit) {
-    if let erasing = ErasingCommit(commit) { note(erasing) }
-  }
-
-  /// Records a commit that erases.
-  mutating func note(_ erasing: ErasingCommit) { erasingCommits.append(erasing) }
-
-  /// Records a commit; nil if it was applied before, in which case none of it may be written.
-  mutating func begin(_ commit: CommitHeader, heads: [Head]) -> ReplicaSlot? {
-    let slot = replicas.intern(commit.replica)
-    return begin(commit, heads: heads, of: slot) ? slot : nil
+    if let erasing = ErasingCommit(commit) { erasingCommits.append(erasing) }
   }
 
   /// Records a commit; false if it was applied before, in which case none of it may be written.
@@ -147,14 +133,6 @@ extension FavoritesState {
     eventCount &+= UInt64(commit.eventCount)
     lastStamp = max(lastStamp, commit.stamp)
     return true
-  }
-
-  /// Counts commits that were recorded together.
-  mutating func noteRun(commits: Int, events: Int, lastStamp: HybridTimestamp) {
-    assert(commits > 0 && events >= commits, "each commit has an event")
-    commitCount &+= UInt64(commits)
-    eventCount &+= UInt64(events)
-    self.lastStamp = max(self.lastStamp, lastStamp)
   }
 
   mutating func intern(library name: UnsafeRawBufferPointer) -> LibrarySlot {
@@ -176,20 +154,7 @@ extension FavoritesState {
     if let planned, planned.table == Int(library.index), planned.key == Key(id), planned.key.isInline {
       return planned.item
     }
-    return intern(item: id, in: library)
-  }
-
-  mutating func intern(item id: UnsafeRawBufferPointer, in library: LibrarySlot) -> ItemSlot {
-    tables[Int(library.index)].intern(id)
-  }
-
-  mutating func intern(fieldName name: UnsafeRawBufferPointer) -> FieldNameSlot {
-    fieldNames.intern(name)
-  }
-
-  /// Counts events that name a library, each once.
-  mutating func countEvents(_ count: UInt64, in library: LibrarySlot) {
-    tables[Int(library.index)].eventCount &+= count
+    return tables[Int(library.index)].intern(id)
   }
 }
 
@@ -206,7 +171,8 @@ extension FavoritesState {
     }
     var known: [Int] = []
     for (index, row) in rows.enumerated() {
-      if let replica = begin(row.header, heads: row.heads) {
+      let replica = replicas.intern(row.header.replica)
+      if begin(row.header, heads: row.heads, of: replica) {
         write(row, found[index], by: replica)
       } else {
         known.append(index)
@@ -229,16 +195,31 @@ extension FavoritesState {
       events += Int32(row.header.eventCount)
       eventStarts.append(events)
     }
-    let lastStamp = stream.lastStamp
     let replica = replicas.intern(first.replica)
-    // A slice, because before macOS 26 an array has no span of its own.
-    let eventStartSlice = eventStarts[...]
-    let isNoted = replicas.note(
-      from: first.number, of: replica, lastStamp: lastStamp, firstSequence: first.firstSequence,
-      eventStarts: eventStartSlice.span)
-    guard isNoted else { return nil }
-    noteRun(commits: rows.count, events: Int(events), lastStamp: lastStamp)
-    return replica
+    let isNoted = beginRun(
+      from: first.number, first.firstSequence, of: replica, lastStamp: stream.lastStamp, eventStarts[...])
+    return isNoted ? replica : nil
+  }
+
+  /// Records commits of a stream that follow each other and have seen nothing new; false if they are not next.
+  ///
+  /// - Parameter eventStarts: the index of the first event of each commit, followed by the end of the last commit. A slice, because before
+  ///   macOS 26 an array has no span of its own.
+  private mutating func beginRun(
+    from number: CommitNumber, _ sequence: SequenceNumber, of replica: ReplicaSlot,
+    lastStamp: HybridTimestamp, _ eventStarts: ArraySlice<Int32>
+  ) -> Bool {
+    let starts = eventStarts.span
+    guard
+      replicas.note(
+        from: number, of: replica, lastStamp: lastStamp, firstSequence: sequence, eventStarts: starts)
+    else { return false }
+    let (commits, events) = (starts.count - 1, Int(starts[starts.count - 1] - starts[0]))
+    assert(commits > 0 && events >= commits, "each commit has an event")
+    commitCount &+= UInt64(commits)
+    eventCount &+= UInt64(events)
+    self.lastStamp = max(self.lastStamp, lastStamp)
+    return true
   }
 
   /// The position of the item of a commit's first event; nothing if it is absent.
@@ -355,7 +336,12 @@ extension FavoritesState {
     while index < indices.upperBound {
       // Up to the next commit that has seen something new, all can be recorded at once.
       let quiet = index..<(indexOfHeads < 0 ? indices.upperBound : min(indexOfHeads, indices.upperBound))
-      if !quiet.isEmpty, beginRun(quiet, number, sequence, of: replica, commits) {
+      if !quiet.isEmpty,
+        beginRun(
+          from: number, SequenceNumber(rawValue: sequence), of: replica,
+          lastStamp: commits.stamps[quiet.upperBound - 1],
+          commits.eventStarts[quiet.lowerBound...quiet.upperBound])
+      {
         number = CommitNumber(rawValue: number.rawValue + UInt64(quiet.count))
         sequence += UInt64(commits.eventCount(in: quiet))
         index = quiet.upperBound
@@ -379,22 +365,6 @@ extension FavoritesState {
     }
     if firstNew < indices.upperBound { runs.append(firstNew..<indices.upperBound) }
     return runs
-  }
-
-  /// Records commits that follow each other and have seen nothing new; false if they are not next.
-  private mutating func beginRun(
-    _ indices: Range<Int>, _ number: CommitNumber, _ sequence: UInt64, of replica: ReplicaSlot,
-    _ commits: CommitColumns
-  ) -> Bool {
-    let lastStamp = commits.stamps[indices.upperBound - 1]
-    let eventStarts = commits.eventStarts[indices.lowerBound...indices.upperBound]
-    let isNoted = replicas.note(
-      from: number, of: replica, lastStamp: lastStamp, firstSequence: SequenceNumber(rawValue: sequence),
-      eventStarts: eventStarts.span)
-    if isNoted {
-      noteRun(commits: indices.count, events: commits.eventCount(in: indices), lastStamp: lastStamp)
-    }
-    return isNoted
   }
 }
 

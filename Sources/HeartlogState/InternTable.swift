@@ -65,7 +65,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     }
 
     @inline(__always)
-    private func find(
+    fileprivate func find(
       _ key: Key, hash: UInt32, isText: (UInt64) -> Bool
     ) -> (number: Int32, record: UnsafePointer<Record>)? {
       let mask = entries.count - 1
@@ -137,22 +137,15 @@ struct InternTable<Record: KeyedRecord>: Sendable {
 
   /// `intern` of a prefetched key.
   mutating func intern(_ key: UnsafeRawBufferPointer, _ sought: Probe) -> Int32 {
+    let found = finder.find(sought.key, hash: sought.hash) { texts.holds($0, key) }
+    if let found { return found.number }
     if (count + 1) * 4 > entries.count * 3 { rehash(into: max(16, entries.count * 2)) }
     assert(entries.count.nonzeroBitCount == 1 && count < entries.count, "a search reaches a free entry")
     var new = sought.key
-    let hash = sought.hash
-    var slot = slot(of: key, as: new, hash: hash)
-    if slot < 0 {
-      rebuildEntries()
-      slot = self.slot(of: key, as: new, hash: hash)
-      assert(slot >= 0, "entries that were rebuilt have a free one")
-    }
-    let entry = entries[slot]
-    if entry != 0 { return Int32(truncatingIfNeeded: entry) &- 1 }
     let number = Int32(count)
     if !new.isInline { new.words.0 = texts.append(key) }
     records.append(Record(key: new))
-    entries.write(slot).pointee = Self.entry(hash, number)
+    if !Self.insert(Self.entry(sought.hash, number), into: &entries) { rebuildEntries() }
     assert(count == Int(number) + 1, "keys are numbered in the order of insertion")
     return number
   }
@@ -180,7 +173,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   func precedes(_ a: Int32, _ b: Int32) -> Bool {
     let (first, second) = (records.read(Int(a)).pointee.key, records.read(Int(b)).pointee.key)
     if first.isInline, second.isInline { return first < second }
-    return withBytes(of: a) { first in withBytes(of: b) { first.precedes($0) } }
+    return withBytes(of: a) { first in withBytes(of: b) { first.bytesPrecede($0) } }
   }
 
   /// The hash of key `number`.
@@ -199,53 +192,36 @@ struct InternTable<Record: KeyedRecord>: Sendable {
   @inline(never)
   func holdsText(_ name: UInt64, _ key: UnsafeRawBufferPointer) -> Bool { texts.holds(name, key) }
 
-  /// The slot of the key, or the free slot where it would be inserted.
-  @inline(__always)
-  private func slot(of bytes: UnsafeRawBufferPointer, as key: Key, hash: UInt32) -> Int {
+  /// Stores an entry in the first free slot from its hash on; false if there is none, as in a corrupt snapshot.
+  private static func insert(_ entry: UInt64, into entries: inout PagedTable<UInt64>) -> Bool {
     let mask = entries.count - 1
-    var slot = Int(hash) & mask
-    // At most as many steps as there are slots: a corrupt snapshot may have no free slot.
+    var slot = Int(entry >> 32) & mask
     for _ in 0...mask {
-      let entry = entries[slot]
-      if entry == 0 { return slot }
-      if UInt32(truncatingIfNeeded: entry >> 32) == hash {
-        let other = records.read(Int(Int32(truncatingIfNeeded: entry)) - 1).pointee.key
-        if key.isInline
-          ? other == key
-          : other.count == key.count
-            && texts.holds(other.words.0, bytes)
-        {
-          return slot
-        }
+      if entries[slot] == 0 {
+        entries.write(slot).pointee = entry
+        return true
       }
       slot = (slot + 1) & mask
     }
-    return -1
+    return false
   }
 
   private mutating func rehash(into capacity: Int) {
     assert(capacity.nonzeroBitCount == 1 && capacity > entries.count, "the entries grow to a power of two")
     var new = PagedTable<UInt64>(zeros: capacity)
-    let mask = capacity - 1
-    for index in 0..<entries.count {
-      let entry = entries[index]
-      if entry == 0 { continue }
-      var slot = Int(entry >> 32) & mask
-      while new[slot] != 0 { slot = (slot + 1) & mask }
-      new.write(slot).pointee = entry
+    for index in 0..<entries.count where entries[index] != 0 {
+      let isInserted = Self.insert(entries[index], into: &new)
+      assert(isInserted, "more entries have a free one")
     }
     entries = new
   }
 
   /// Rebuilds the entries from the keys, if those of a snapshot cannot be correct.
   private mutating func rebuildEntries() {
-    entries = PagedTable(zeros: Self.capacity(for: count + 1))
-    let mask = entries.count - 1
+    entries = PagedTable(zeros: Self.capacity(for: count))
     for number in 0..<Int32(count) {
-      let hash = hash(of: number)
-      var slot = Int(hash) & mask
-      while entries[slot] != 0 { slot = (slot + 1) & mask }
-      entries.write(slot).pointee = Self.entry(hash, number)
+      let isInserted = Self.insert(Self.entry(hash(of: number), number), into: &entries)
+      assert(isInserted, "entries that are rebuilt have a free one")
     }
   }
 
@@ -271,6 +247,35 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     }
     return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
   }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Multiplies and folds words of eight bytes, as wyhash does (Wang Yi, 2019). `hash` is a seed or the previous hash.
+  func hashed(into hash: inout UInt64) {
+    hash ^= UInt64(truncatingIfNeeded: count)
+    var offset = 0
+    while offset + 8 <= count {
+      hash = Self.fold(hash ^ loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xa076_1d64_78bd_642f)
+      offset += 8
+    }
+    var tail: UInt64 = 0
+    while offset < count {
+      tail = tail << 8 | UInt64(self[offset])
+      offset += 1
+    }
+    hash = Self.fold(hash ^ tail, 0xe703_7ed1_a0b4_28db)
+  }
+
+  @inline(__always)
+  static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let product = a.multipliedFullWidth(by: b)
+    return product.high ^ product.low
+  }
+}
+
+extension Array {
+  /// The element at an index; nil if there is none, to which only a malformed snapshot refers.
+  subscript(checked index: Int32) -> Element? { indices.contains(Int(index)) ? self[Int(index)] : nil }
 }
 
 /// The names of fields, shared by all libraries. Each name has a slot, and a string that is created once.
@@ -313,7 +318,7 @@ struct FieldNames: Sendable {
 
   /// Returns a name; empty for a slot without one.
   func string(of slot: FieldNameSlot) -> String {
-    strings.indices.contains(Int(slot.index)) ? strings[Int(slot.index)] : ""
+    strings[checked: slot.index] ?? ""
   }
 
   /// Returns all names sorted by bytes, and by slot the index of each in that order.

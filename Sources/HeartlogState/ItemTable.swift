@@ -161,16 +161,24 @@ struct ItemTable: Sendable {
       contest(item, old, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
     }
     guard isWinner else { return }
-    noteChange(record)
-    if !old.isListed { listedCount += 1 }
-    record.pointee.membership = position
-    record.pointee.isFavorite = isFavorite
-    record.pointee.favoritedDate = favoritedDate
-    if old.isFavorite != isFavorite { favoriteCount += isFavorite ? 1 : -1 }
+    set(record, of: item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position)
     if item.index < baseItemCount, !old.isMoved {
       record.pointee.isMoved = true
       noteMoved(item)
     }
+  }
+
+  @inline(__always)
+  private mutating func set(
+    _ record: UnsafeMutablePointer<ItemRecord>, of item: ItemSlot, isFavorite: Bool,
+    favoritedDate: Milliseconds, at position: WritePosition
+  ) {
+    noteChange(record)
+    if !record.pointee.isListed { listedCount += 1 }
+    favoriteCount += (isFavorite ? 1 : 0) - (record.pointee.isFavorite ? 1 : 0)
+    record.pointee.membership = position
+    record.pointee.isFavorite = isFavorite
+    record.pointee.favoritedDate = favoritedDate
     if isFavorite { noteFavorited(item, favoritedDate) }
   }
 
@@ -188,13 +196,7 @@ struct ItemTable: Sendable {
       return writeMembership(
         item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position, order: &order)
     }
-    noteChange(record)
-    if !record.pointee.isListed { listedCount += 1 }
-    favoriteCount += (isFavorite ? 1 : 0) - (record.pointee.isFavorite ? 1 : 0)
-    record.pointee.membership = position
-    record.pointee.isFavorite = isFavorite
-    record.pointee.favoritedDate = favoritedDate
-    if isFavorite { noteFavorited(item, favoritedDate) }
+    set(record, of: item, isFavorite: isFavorite, favoritedDate: favoritedDate, at: position)
   }
 
   private mutating func noteMoved(_ item: ItemSlot) {
@@ -320,16 +322,9 @@ struct ItemTable: Sendable {
 
   /// Returns the index of a field from the snapshot; -1 if there is none.
   private func baseFieldIndex(_ record: ItemRecord, name: FieldNameSlot) -> Int {
-    // Bounded, because a malformed snapshot may claim more fields than it has.
-    var low = max(0, Int(record.baseFields))
-    var high = min(low + Int(record.baseFieldCount), fields.count)
-    while low < high {
-      let middle = (low + high) / 2
-      let found = fields.read(middle).pointee.name.index
-      if found == name.index { return middle }
-      if found < name.index { low = middle + 1 } else { high = middle }
-    }
-    return -1
+    let range = record.baseFieldRange(of: fields.count)
+    let found = range.partitionPoint { fields.read($0).pointee.name.index >= name.index }
+    return found < range.upperBound && fields.read(found).pointee.name == name ? found : -1
   }
 
   private mutating func appendField(
@@ -360,10 +355,8 @@ struct ItemTable: Sendable {
     var found: [Int] = []
     // Bounded, because a malformed snapshot may claim more fields than it has.
     let addedCount = min(max(0, Int(record.addedFieldCount)), fields.count)
-    found.reserveCapacity(min(max(0, Int(record.baseFieldCount)), fields.count) + addedCount)
-    let first = Int(record.baseFields)
-    let last = min(first + Int(record.baseFieldCount), fields.count)
-    if first >= 0, first < last { found.append(contentsOf: first..<last) }
+    found.reserveCapacity(record.baseFieldRange(of: fields.count).count + addedCount)
+    found.append(contentsOf: record.baseFieldRange(of: fields.count))
     let added = found.count
     var index = record.newestField
     for _ in 0..<addedCount where index >= 0 {

@@ -1,7 +1,7 @@
 import HeartlogFormat
 
 /// The replicas that a state has seen, and how much of each stream it has applied.
-struct ReplicaTable: Sendable {
+package struct ReplicaTable: Sendable {
   /// The progress in one replica's stream.
   struct Progress: Sendable {
     let id: ReplicaID
@@ -36,22 +36,15 @@ struct ReplicaTable: Sendable {
     // Commits usually come in runs of one replica.
     if let last = replicas.last, last.id == id { return ReplicaSlot(index: Int32(replicas.count - 1)) }
     if let slot = slots[id] { return slot }
-    let slot = ReplicaSlot(index: Int32(replicas.count))
-    replicas.append(Progress(id: id))
-    horizons.append(nil)
-    slots[id] = slot
-    assert(slots.count == replicas.count && horizons.count == replicas.count, "each replica has one slot")
-    return slot
+    append(Progress(id: id))
+    return ReplicaSlot(index: Int32(replicas.count - 1))
   }
 
-  /// Adds a new replica; false if it is already there.
-  mutating func append(_ progress: Progress) -> Bool {
-    guard slots[progress.id] == nil else { return false }
+  private mutating func append(_ progress: Progress) {
     slots[progress.id] = ReplicaSlot(index: Int32(replicas.count))
     replicas.append(progress)
     horizons.append(nil)
     assert(slots.count == replicas.count && horizons.count == replicas.count, "each replica has one slot")
-    return true
   }
 
   func isApplied(_ number: CommitNumber, of slot: ReplicaSlot) -> Bool {
@@ -130,9 +123,21 @@ struct ReplicaTable: Sendable {
     return a.replica == b.replica || sees(commit(of: b), of: b.replica, by: commit(of: a), of: a.replica)
   }
 
+  /// Returns whether a write supersedes another one of the same register. False for a write that is not part of the state.
+  package mutating func supersedes(_ write: EventPosition, _ other: EventPosition) -> Bool {
+    guard let later = position(write), let earlier = position(other) else { return false }
+    return supersedes(later, earlier)
+  }
+
+  private func position(_ event: EventPosition) -> WritePosition? {
+    slot(of: event.replica).map {
+      WritePosition(stamp: event.stamp.rawValue, sequence: event.sequence.rawValue, replica: $0)
+    }
+  }
+
   /// Returns the id of a replica; the lowest possible id for an invalid slot of a malformed snapshot.
   private func id(of slot: ReplicaSlot) -> ReplicaID {
-    has(slot) ? replicas[Int(slot.index)].id : ReplicaID(high: 0, low: 0)
+    replicas[checked: slot.index]?.id ?? ReplicaID(high: 0, low: 0)
   }
 
   private func has(_ slot: ReplicaSlot) -> Bool { replicas.indices.contains(Int(slot.index)) }
@@ -205,6 +210,30 @@ extension ReplicaTable.CausalityCache {
   }
 }
 
+/// The position of an event in the `MergeOrder`.
+package struct EventPosition: Hashable, Sendable, Comparable {
+  /// Compared first.
+  package let stamp: HybridTimestamp
+  /// Compared if the stamps are equal.
+  package let replica: ReplicaID
+  /// Compared between events of one commit.
+  package let sequence: SequenceNumber
+
+  /// Creates a position.
+  package init(stamp: HybridTimestamp, replica: ReplicaID, sequence: SequenceNumber) {
+    self.stamp = stamp
+    self.replica = replica
+    self.sequence = sequence
+  }
+
+  package static func < (a: EventPosition, b: EventPosition) -> Bool {
+    MergeOrder.isLater(
+      stamps: (b.stamp.rawValue, than: a.stamp.rawValue),
+      numbers: (b.sequence.rawValue, than: a.sequence.rawValue), isSameReplica: a.replica == b.replica
+    ) { (b.replica, than: a.replica) }
+  }
+}
+
 /// An `EventPosition` with the replica as a slot, as registers store it.
 struct WritePosition: Sendable {
   var stamp: UInt64
@@ -252,18 +281,19 @@ extension ReplicaTable {
         let number = try reader.number()
         let sequence = try reader.number()
         progress.beyond[number] = (
-          sequence, try reader.number(atMost: Limits.blockEventsMax, "events of a commit")
+          sequence, try reader.bytes.count(atMost: Limits.blockEventsMax, "events of a commit")
         )
       }
       let runs: PagedTable<CommitNumbers.Run> = try reader.table()
       progress.commitNumbers = CommitNumbers(runs, next: (try reader.number(), try reader.number()))
       var seen: [ReplicaSlot: PagedTable<SeenCommits.Entry>] = [:]
       for _ in 0..<(try reader.count("replicas that were seen")) {
-        let other = try reader.number(atMost: max(0, count - 1), "a replica")
+        let other = try reader.bytes.count(atMost: max(0, count - 1), "a replica")
         seen[ReplicaSlot(index: Int32(other))] = try reader.table()
       }
       progress.seen = SeenCommits(seen)
-      guard append(progress) else { throw MalformedError("a replica that a snapshot has twice") }
+      guard slot(of: progress.id) == nil else { throw MalformedError("a replica that a snapshot has twice") }
+      append(progress)
     }
   }
 

@@ -7,14 +7,14 @@ extension FavoritesState {
   /// library's digest (32 bytes). All integers are little-endian.
   public var digest: HeartlogDigest {
     var hasher = SHA256Hasher()
-    var bytes: [UInt8] = []
+    var bytes = ByteWriter()
     let slots = (0..<Int32(tables.count)).filter { tables[Int($0)].hasVisibleItems }
       .sorted { libraryNames.precedes($0, $1) }
     for slot in slots {
-      libraryNames.withBytes(of: slot) { bytes.appendCounted($0) }
-      bytes.append(contentsOf: digest(of: tables[Int(slot)]).bytes)
+      libraryNames.withBytes(of: slot) { bytes.counted($0) }
+      bytes.raw(digest(of: tables[Int(slot)]))
     }
-    hasher.update(bytes)
+    hasher.update(bytes.bytes)
     return hasher.finish()
   }
 
@@ -35,64 +35,60 @@ extension FavoritesState {
 
   private func digest(of table: ItemTable) -> Digest {
     var hasher = SHA256Hasher()
-    var bytes: [UInt8] = []
+    var bytes = ByteWriter()
     for slot in ItemListing(of: table, order: .byID, replicas: replicas, where: { $1.pointee.isVisible })
       .slots
     {
       let item = table.items[Int(slot.index)]
-      table.ids.withBytes(of: slot.index) { bytes.appendCounted($0) }
-      bytes.append(item.isFavorite ? 1 : 0)
-      if item.isFavorite { bytes.appendInteger(UInt64(bitPattern: item.favoritedDate)) }
-      bytes.appendInteger(UInt32(truncatingIfNeeded: item.heldCount))
+      table.ids.withBytes(of: slot.index) { bytes.counted($0) }
+      bytes.u8(item.isFavorite ? 1 : 0)
+      if item.isFavorite { bytes.u64(UInt64(bitPattern: item.favoritedDate)) }
+      bytes.u32(UInt32(truncatingIfNeeded: item.heldCount))
       for index in table.heldFieldIndices(of: slot, names: fieldNames) {
         let field = table.fields[index]
-        fieldNames.withBytes(of: field.name) { bytes.appendCounted($0) }
-        field.value.withBorrowed(in: table.texts) { bytes.appendValue($0) }
+        fieldNames.withBytes(of: field.name) { bytes.counted($0) }
+        field.value.withBorrowed(in: table.texts) { bytes.value($0) }
       }
       // The hasher prefers large pieces, but buffering a whole library would double the memory.
       if bytes.count >= 1 << 16 {
-        hasher.update(bytes)
-        bytes.removeAll(keepingCapacity: true)
+        hasher.update(bytes.bytes)
+        bytes.bytes.removeAll(keepingCapacity: true)
       }
     }
-    hasher.update(bytes)
+    hasher.update(bytes.bytes)
     return hasher.finish()
   }
 }
 
-extension [UInt8] {
-  fileprivate mutating func appendInteger(_ value: some FixedWidthInteger) {
-    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
-  }
-
+extension ByteWriter {
   /// Appends a u32 length, then the bytes. The limits of the format keep every length far below 2^32.
-  fileprivate mutating func appendCounted(_ bytes: UnsafeRawBufferPointer) {
-    appendInteger(UInt32(bytes.count))
-    append(contentsOf: bytes)
+  fileprivate mutating func counted(_ bytes: UnsafeRawBufferPointer) {
+    u32(UInt32(bytes.count))
+    raw(bytes)
   }
 
-  fileprivate mutating func appendValue(_ value: BorrowedValue) {
+  fileprivate mutating func value(_ value: BorrowedValue) {
     switch value {
-    case .null: append(0)
+    case .null: u8(0)
     case .bool(let isTrue):
-      append(1)
-      append(isTrue ? 1 : 0)
+      u8(1)
+      u8(isTrue ? 1 : 0)
     case .int64(let integer):
-      append(2)
-      appendInteger(integer)
+      u8(2)
+      u64(UInt64(bitPattern: integer))
     case .double(let number):
-      append(3)
-      appendInteger(number.bitPattern)
+      u8(3)
+      u64(number.bitPattern)
     case .string(let text):
-      append(4)
-      appendCounted(text)
+      u8(4)
+      counted(text)
     case .json(let json):
-      append(5)
-      appendCounted(json)
+      u8(5)
+      counted(json)
     case .unknown(let tag, let bytes):
-      append(6)
-      append(tag)
-      appendCounted(bytes)
+      u8(6)
+      u8(tag)
+      counted(bytes)
     }
   }
 }

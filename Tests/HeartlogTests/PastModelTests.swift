@@ -181,7 +181,7 @@ struct PastModelTests {
           default: Issue.record("a value of another register")
           }
           #expect(zip(register.writes, register.writes.dropFirst()).allSatisfy { $0.position < $1.position })
-          var order = store.read(\.writeOrder)
+          var order = store.read(\.replicas)
           for (lost, winner) in register.losses {
             losses += 1
             let wasSeen = order.supersedes(register.writes[winner].position, register.writes[lost].position)

@@ -34,12 +34,12 @@ extension String {
 
 extension UnsafeRawBufferPointer {
   /// Returns whether two texts have the same bytes.
-  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+  package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     count == other.count && firstDifference(from: other) == nil
   }
 
   /// Returns whether this comes before another name in the format's order of names.
-  func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
+  package func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
     guard let offset = firstDifference(from: other) else { return count < other.count }
     return self[offset] < other[offset]
   }

@@ -258,11 +258,18 @@ package struct Salts: Sendable {
 extension Array {
   /// The first index at which `isPast` is true, or the end; it must be false at all indices before it.
   package func partitionPoint(_ isPast: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
+    indices.partitionPoint { isPast(self[$0]) }
+  }
+}
+
+extension Range<Int> {
+  /// The first number at which `isPast` is true, or the end; it must be false at all numbers before it.
+  @inlinable package func partitionPoint(_ isPast: (Int) -> Bool) -> Int {
+    var low = lowerBound
+    var high = upperBound
     while low < high {
       let middle = low + (high - low) / 2
-      if isPast(self[middle]) { high = middle } else { low = middle + 1 }
+      if isPast(middle) { high = middle } else { low = middle + 1 }
     }
     return low
   }

@@ -74,12 +74,13 @@ extension FavoritesState {
     self.init()
     snapshot = reader.source
     share = Share()
-    let eventCount = try reader.number()
-    let commitCount = try reader.number()
-    let lastStamp = try reader.stamp()
-    setCounts(events: eventCount, commits: commitCount, lastStamp: lastStamp)
+    eventCount = try reader.number()
+    commitCount = try reader.number()
+    lastStamp = try reader.stamp()
     erasedGeneration = try reader.bytes.u64()
-    for _ in 0..<(try reader.count("erasing commits")) { note(try reader.erasingCommit()) }
+    for _ in 0..<(try reader.count("erasing commits")) {
+      erasingCommits.append(try reader.erasingCommit())
+    }
     replicas = try ReplicaTable(&reader)
     for _ in 0..<(try reader.count("field names")) {
       let known = fieldNames.count
@@ -155,11 +156,6 @@ struct SnapshotReader {
     for _ in 0..<(try count("erasing events")) { erasures.append(try Erasure(try bytes.lengthAndBytes())) }
     return ErasingCommit(
       source: Head(replica: replica, commit: CommitNumber(rawValue: number)), erasures: erasures)
-  }
-
-  /// Reads a number of at most `most`.
-  mutating func number(atMost most: Int, _ what: StaticString) throws(MalformedError) -> Int {
-    try bytes.count(atMost: most, what)
   }
 
   /// Reads the location of a table in the snapshot.

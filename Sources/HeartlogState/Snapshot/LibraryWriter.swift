@@ -149,11 +149,11 @@ struct LibraryWriter {
   }
 
   private func newName(_ name: FieldNameSlot) -> FieldNameSlot {
-    FieldNameSlot(index: names.indices.contains(Int(name.index)) ? names[Int(name.index)] : 0)
+    FieldNameSlot(index: names[checked: name.index] ?? 0)
   }
 
   private func newRival(_ index: Int32) -> Int32 {
-    rivalIndices.indices.contains(Int(index)) ? rivalIndices[Int(index)] : -1
+    rivalIndices[checked: index] ?? -1
   }
 
   /// Returns an item's fields, sorted by the bytes of their names.
@@ -173,8 +173,7 @@ struct LibraryWriter {
     let kept = rivalIndices.indices.filter { rivalIndices[$0] >= 0 }
     return try writer.records(kept.count) { index -> RivalRecord in
       let old = table.rivals.records[kept[index]]
-      let item = ItemSlot(
-        index: newSlots.indices.contains(Int(old.item.index)) ? newSlots[Int(old.item.index)] : 0)
+      let item = ItemSlot(index: newSlots[checked: old.item.index] ?? 0)
       var new: RivalRecord
       if old.field < 0 {
         new = RivalRecord(
@@ -220,9 +219,9 @@ struct LibraryWriter {
 extension ItemTable {
   init(_ reader: inout SnapshotReader) throws(MalformedError) {
     let eventCount = try reader.number()
-    let itemCount = try reader.number(atMost: Int(Int32.max), "items")
-    let favoriteCount = try reader.number(atMost: itemCount, "favorites")
-    let listedCount = try reader.number(atMost: itemCount, "items that are listed")
+    let itemCount = try reader.bytes.count(atMost: Int(Int32.max), "items")
+    let favoriteCount = try reader.bytes.count(atMost: itemCount, "favorites")
+    let listedCount = try reader.bytes.count(atMost: itemCount, "items that are listed")
     let seed = try reader.bytes.u64()
     let entries: PagedTable<UInt64> = try reader.table()
     let items: PagedTable<ItemRecord> = try reader.table()

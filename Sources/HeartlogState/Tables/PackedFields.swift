@@ -90,9 +90,7 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   /// Returns the name of a field; empty for a number without a name, which only a malformed snapshot contains.
   func name(_ index: Int) -> String {
     withUnsafeMutablePointers { header, fields in
-      let number = Int(fields[index].name.index)
-      let names = header.pointee.names.strings
-      return names.indices.contains(number) ? names[number] : ""
+      header.pointee.names.strings[checked: fields[index].name.index] ?? ""
     }
   }
 
