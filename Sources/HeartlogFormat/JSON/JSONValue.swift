@@ -277,9 +277,7 @@ public struct CanonicalJSON: Hashable, Sendable {
   /// - Parameter bytes: the UTF-8 of the text.
   /// - Throws: `MalformedError` if the text is not canonical, byte for byte.
   public init(canonical bytes: [UInt8]) throws(MalformedError) {
-    self = try bytes.withUnsafeBufferPointer { (bytes) throws(MalformedError) in
-      try CanonicalJSON(canonical: UnsafeRawBufferPointer(bytes))
-    }
+    self = try bytes.withBytes { (bytes) throws(MalformedError) in try CanonicalJSON(canonical: bytes) }
   }
 
   /// Creates a value from text that was validated before.

@@ -95,11 +95,6 @@ package struct JSONWriter: Sendable {
     endArray()
   }
 
-  /// Writes a name and an array of strings.
-  package mutating func member(_ name: String, strings: some Sequence<String>) {
-    member(name, Array(strings))
-  }
-
   private mutating func begin(_ bracket: UInt8) {
     separate()
     bytes.append(bracket)
@@ -227,33 +222,17 @@ enum JSONText {
     if let integer = Int64(exactly: value), integer.magnitude <= 1 << 53 {
       return append(integer, to: &output)
     }
-    var digits: [UInt8] = []
+    if value.sign == .minus { output.append(UInt8(ascii: "-")) }
+    // Such as 12.5 or 1.25e-07.
+    let parts = value.magnitude.description.split(separator: "e")
+    var digits = Array(parts[0].utf8)
     // The value is 0.DIGITS × 10^point.
-    var point = 0
-    var pointIsRead = false
-    var bytes = value.description.utf8.makeIterator()
-    scan: while let byte = bytes.next() {
-      switch byte {
-      case UInt8(ascii: "-"): output.append(byte)
-      case UInt8(ascii: "."): pointIsRead = true
-      case UInt8(ascii: "e"):
-        var isNegative = false
-        var exponent = 0
-        while let byte = bytes.next() {
-          if byte == UInt8(ascii: "-") { isNegative = true }
-          if byte >= UInt8(ascii: "0") { exponent = exponent * 10 + Int(byte - UInt8(ascii: "0")) }
-        }
-        point += isNegative ? -exponent : exponent
-        break scan
-      default:
-        if digits.isEmpty, byte == UInt8(ascii: "0") {
-          if pointIsRead { point -= 1 }
-        } else {
-          digits.append(byte)
-          if !pointIsRead { point += 1 }
-        }
-      }
-    }
+    var point = digits.firstIndex(of: UInt8(ascii: ".")) ?? digits.count
+    digits.removeAll { $0 == UInt8(ascii: ".") }
+    if parts.count > 1, let exponent = Int(parts[1]) { point += exponent }
+    let zeros = digits.prefix { $0 == UInt8(ascii: "0") }.count
+    digits.removeFirst(zeros)
+    point -= zeros
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
     assert(!digits.isEmpty && digits.count <= 17, "a double has at most 17 digits")
     append(digits, point: point, to: &output)

@@ -151,7 +151,7 @@ final class HubConnection: Sendable {
       let objects = try vault.isEncrypted ? keyObjects() : []
       answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
         if let invitation { json.member("invitation", invitation) }
-        if vault.isEncrypted { json.member("objects", strings: objects.map { Hexadecimal.text($0) }) }
+        if vault.isEncrypted { json.member("objects", objects.map { Hexadecimal.text($0) }) }
       }
     }
     // The code lets this device in, which then puts its own admission.
@@ -318,8 +318,8 @@ extension HubConnection {
   static func change(admitting: [PublicKey], removing: [PublicKey] = []) -> HubBody {
     var json = JSONWriter()
     json.beginObject()
-    if !admitting.isEmpty { json.member("admit", strings: admitting.map(\.description)) }
-    if !removing.isEmpty { json.member("remove", strings: removing.map(\.description)) }
+    if !admitting.isEmpty { json.member("admit", admitting.map(\.description)) }
+    if !removing.isEmpty { json.member("remove", removing.map(\.description)) }
     json.endObject()
     return .json(json.bytes)
   }
