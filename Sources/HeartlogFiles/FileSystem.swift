@@ -227,16 +227,11 @@ extension OpenFile {
 package final class FileMapping: @unchecked Sendable {
   /// The bytes that the file had when it was mapped, page-aligned. They must not be used after the mapping is released.
   package let bytes: UnsafeRawBufferPointer
-  private let origin: Origin
-
-  private enum Origin {
-    case mapped
-    case allocated
-  }
+  private let isMapped: Bool
 
   /// Maps an open file. The file may be closed afterwards.
   init(descriptor: Int32, size: Int, _ call: SystemCall) throws(HeartlogError) {
-    origin = .mapped
+    isMapped = true
     guard size > 0 else {
       // mmap rejects a length of 0.
       bytes = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -257,7 +252,7 @@ package final class FileMapping: @unchecked Sendable {
     do throws(HeartlogError) {
       let count = try file.read(into: copy, at: 0)
       bytes = UnsafeRawBufferPointer(start: copy.baseAddress, count: count)
-      origin = .allocated
+      isMapped = false
     } catch {
       copy.deallocate()
       throw error
@@ -265,10 +260,10 @@ package final class FileMapping: @unchecked Sendable {
   }
 
   deinit {
-    switch origin {
-    case .mapped:
-      if let start = bytes.baseAddress { munmap(UnsafeMutableRawPointer(mutating: start), bytes.count) }
-    case .allocated: bytes.baseAddress?.deallocate()
+    if !isMapped {
+      bytes.baseAddress?.deallocate()
+    } else if let start = bytes.baseAddress {
+      munmap(UnsafeMutableRawPointer(mutating: start), bytes.count)
     }
   }
 }

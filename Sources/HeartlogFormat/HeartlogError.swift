@@ -46,32 +46,25 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
   }
 
   /// Boxed, so that a function that checks for an error passes one word instead of ten.
-  private final class Content: Sendable {
+  private final class Box: Sendable {
+    let content: Content
+
+    init(_ content: Content) { self.content = content }
+  }
+
+  private struct Content: Sendable {
     let code: Code
     /// Composed only where somebody reads it: most failed calls just say that a file is not there.
     let message: @Sendable () -> String
     let file: String?
-    let offset: UInt64?
-    let commits: ClosedRange<CommitNumber>?
-    let mismatch: PositionMismatch?
-    let systemCode: Int32?
-
-    init(
-      _ code: Code, _ message: @escaping @Sendable () -> String, _ file: String?, _ offset: UInt64? = nil,
-      _ commits: ClosedRange<CommitNumber>? = nil, _ mismatch: PositionMismatch? = nil,
-      systemCode: Int32? = nil
-    ) {
-      self.code = code
-      self.message = message
-      self.file = file
-      self.offset = offset
-      self.commits = commits
-      self.mismatch = mismatch
-      self.systemCode = systemCode
-    }
+    var offset: UInt64?
+    var commits: ClosedRange<CommitNumber>?
+    var mismatch: PositionMismatch?
+    var systemCode: Int32?
   }
 
-  private let content: Content
+  private let box: Box
+  private var content: Content { box.content }
 
   /// The kind of error, to switch on.
   public var code: Code { content.code }
@@ -96,7 +89,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     _ code: Code, _ message: String, file: String? = nil, offset: UInt64? = nil,
     commits: ClosedRange<CommitNumber>? = nil
   ) {
-    content = Content(code, { message }, file, offset, commits)
+    box = Box(Content(code: code, message: { message }, file: file, offset: offset, commits: commits))
   }
 
   /// The message, followed by the file, offset and commits if they are known.
@@ -128,7 +121,8 @@ extension HeartlogError {
     _ mismatch: PositionMismatch, _ message: String, file: String? = nil,
     commits: ClosedRange<CommitNumber>? = nil
   ) {
-    content = Content(.misuse, { message }, file, nil, commits, mismatch)
+    box = Box(
+      Content(code: .misuse, message: { message }, file: file, commits: commits, mismatch: mismatch))
   }
 }
 
@@ -139,7 +133,7 @@ extension HeartlogError {
   package init(
     _ code: Code, file: String, systemCode: Int32, message: @escaping @Sendable () -> String
   ) {
-    content = Content(code, message, file, systemCode: systemCode)
+    box = Box(Content(code: code, message: message, file: file, systemCode: systemCode))
   }
 }
 

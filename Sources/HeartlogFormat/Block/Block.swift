@@ -91,10 +91,8 @@ package enum BlockEncoding {
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, replica: ReplicaID, firstCommit: CommitNumber, commitCount: Int
   ) throws(MalformedError) -> Block {
-    let block = try decodeColumns(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount)
-    return Block(
-      replica: replica, firstCommit: firstCommit, headsAtStart: block.headsAtStart, secrets: block.secrets,
-      commits: block.commits())
+    Block(
+      try decodeColumns(bytes, replica: replica, firstCommit: firstCommit, commitCount: commitCount))
   }
 
   /// Reads a block as `decode` does, with all its checks, and keeps it in columns.

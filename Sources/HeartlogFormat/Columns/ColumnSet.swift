@@ -2,12 +2,10 @@
 struct ColumnSet {
   private(set) var columns: [(key: ColumnKey, bytes: [UInt8])] = []
 
-  mutating func add(_ key: ColumnKey, ints: [Int64]) {
-    add(key, isEmpty: ints.isEmpty) { IntsColumn.encode(ints, to: &$0) }
-  }
-
-  mutating func add(_ key: ColumnKey, doubles: [Double]) {
-    add(key, isEmpty: doubles.isEmpty) { DoublesColumn.encode(doubles, to: &$0) }
+  mutating func add<Value>(
+    _ key: ColumnKey, _ values: [Value], by encode: ([Value], inout ByteWriter) -> Void
+  ) {
+    add(key, isEmpty: values.isEmpty) { encode(values, &$0) }
   }
 
   mutating func add(_ key: ColumnKey, texts: Texts) {
@@ -22,10 +20,6 @@ struct ColumnSet {
       $0.varint(texts.count)
       StringsColumn.encode(texts, to: &$0)
     }
-  }
-
-  mutating func add(_ key: ColumnKey, kinds: [UInt8]) {
-    add(key, isEmpty: kinds.isEmpty) { KindsColumn.encode(kinds, to: &$0) }
   }
 
   mutating func add(_ key: ColumnKey, opaque: ByteWriter) {

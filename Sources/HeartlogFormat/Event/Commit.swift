@@ -138,13 +138,6 @@ package struct CommitPosition: Hashable, Sendable, Comparable {
   /// Compared if stamps of one replica are equal, which does not occur in a valid stream.
   package let number: CommitNumber
 
-  /// The position with this stamp, replica and number.
-  package init(stamp: HybridTimestamp, replica: ReplicaID, number: CommitNumber) {
-    self.stamp = stamp
-    self.replica = replica
-    self.number = number
-  }
-
   package static func < (a: CommitPosition, b: CommitPosition) -> Bool {
     MergeOrder.isLater(
       stamps: (b.stamp.rawValue, than: a.stamp.rawValue),

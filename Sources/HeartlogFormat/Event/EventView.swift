@@ -42,11 +42,9 @@ extension EventView {
   }
 
   /// Checks everything except the names, which the caller has checked.
-  package func validateContent(wallTime: Milliseconds) throws(MalformedError) {
-    try validateContent(wallTime: wallTime, checksFieldNames: false)
-  }
-
-  private func validateContent(wallTime: Milliseconds, checksFieldNames: Bool) throws(MalformedError) {
+  package func validateContent(
+    wallTime: Milliseconds, checksFieldNames: Bool = false
+  ) throws(MalformedError) {
     let header = try EventHeader(checking: header.rawValue)
     guard header.hasContent else { return }
     if let favoritedDate { try Event.checkFavoritedDate(favoritedDate, wallTime: wallTime) }

@@ -119,12 +119,16 @@ public struct SignedCheckpoint: Hashable, Sendable {
   /// The witnesses' statements, unverified.
   package var cosignatures: [Cosignature] { note.cosignatures }
 
-  /// Adds the statement of a witness that it has seen this checkpoint.
+  /// Adds the statement of a witness that it has seen this checkpoint. A second one of the same witness says nothing more and is not
+  /// added.
   ///
   /// - Throws: what the key throws.
   package mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
-    guard cosignatures.count < Self.cosignaturesMax else { return }
-    try note.cosign(with: key, seconds: seconds)
+    let witness = key.publicKey.replica
+    guard cosignatures.count < Self.cosignaturesMax, !cosignatures.contains(where: { $0.witness == witness })
+    else { return }
+    let signature = try key.signature(of: Cosignature.message(note.text, seconds: seconds))
+    note.add(Cosignature(key.publicKey, seconds: seconds, signature).line)
   }
 
   /// Removes statements in the name of a witness that its key did not sign.
@@ -139,7 +143,7 @@ public struct SignedCheckpoint: Hashable, Sendable {
   /// The checkpoint with only its owner's signature.
   package var withoutCosignatures: SignedCheckpoint {
     var bare = self
-    bare.note = note.withoutCosignatures
+    bare.note.removeSignatures { Cosignature($0) != nil }
     return bare
   }
 
@@ -208,21 +212,6 @@ package struct Cosignature: Hashable, Sendable {
 }
 
 extension SignedNote {
-  /// The note without the cosignatures of replicas.
-  var withoutCosignatures: SignedNote {
-    var bare = self
-    bare.removeSignatures { Cosignature($0) != nil }
-    return bare
-  }
-
   /// The cosignatures of replicas below the note, unverified.
   package var cosignatures: [Cosignature] { signatures.compactMap(Cosignature.init) }
-
-  /// Adds the cosignature of a witness. A second one of the same witness says nothing more and is not added.
-  mutating func cosign(with key: any DeviceKey, seconds: UInt64) throws {
-    let witness = key.publicKey.replica
-    guard !cosignatures.contains(where: { $0.witness == witness }) else { return }
-    let signature = try key.signature(of: Cosignature.message(text, seconds: seconds))
-    add(Cosignature(key.publicKey, seconds: seconds, signature).line)
-  }
 }

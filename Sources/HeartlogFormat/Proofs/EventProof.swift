@@ -82,15 +82,6 @@ public struct EventProof: Hashable, Sendable {
   }
 }
 
-extension Commit {
-  /// The same commit with other records.
-  fileprivate func with(_ records: [EventRecord]) -> Commit {
-    Commit(
-      replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
-      origin: origin, heads: heads, unknownMembers: unknownMembers, records: records)
-  }
-}
-
 /// That the first commits of a stream are still those that they were: a later checkpoint covers them unchanged, and everything that was
 /// proven of them stays proven. Every value is verified.
 public struct HistoryProof: Hashable, Sendable {

@@ -46,7 +46,13 @@ package struct InclusionProof: Hashable, Sendable {
   ///
   /// - Throws: if the path does not have the length that index and size require.
   package func root(of leaf: Digest) throws(MalformedError) -> Digest {
-    let parts = try checkedParts()
+    guard index < size, size <= Limits.numberMax else {
+      throw MalformedError("leaf \(index) of a tree of \(size) leaves")
+    }
+    let parts = Self.parts(index: index, size: size)
+    guard parts.count == path.count else {
+      throw MalformedError("a path of \(path.count) roots instead of \(parts.count)")
+    }
     var hasher = SHA256Hasher()
     var node = leaf
     for (part, root) in zip(parts, path) {
@@ -55,17 +61,6 @@ package struct InclusionProof: Hashable, Sendable {
         ? MerkleTree.node(node, root, hasher: &hasher) : MerkleTree.node(root, node, hasher: &hasher)
     }
     return node
-  }
-
-  private func checkedParts() throws(MalformedError) -> [Range<UInt64>] {
-    guard index < size, size <= Limits.numberMax else {
-      throw MalformedError("leaf \(index) of a tree of \(size) leaves")
-    }
-    let parts = Self.parts(index: index, size: size)
-    guard parts.count == path.count else {
-      throw MalformedError("a path of \(path.count) roots instead of \(parts.count)")
-    }
-    return parts
   }
 }
 

@@ -152,7 +152,8 @@ extension Commit {
     return with(records)
   }
 
-  private func with(_ records: [EventRecord]) -> Commit {
+  /// The same commit with other records.
+  func with(_ records: [EventRecord]) -> Commit {
     Commit(
       replica: replica, number: number, firstSequence: firstSequence, stamp: stamp, wallTime: wallTime,
       origin: origin, heads: heads, unknownMembers: unknownMembers, records: records)
