@@ -123,9 +123,10 @@ package enum BlockEncoding {
       replica: replica, firstCommit: firstCommit, firstSequence: firstSequence, headsAtStart: heads,
       secrets: secrets, columns: columns)
     try block.checkRowByteCount()
-    try BlockHeader(
-      replica: replica, firstCommit: firstCommit, commitCount: count, headsAtStart: heads, secrets: secrets
-    ).validate { columns.commits.eventCount(at: $0) }
+    try Head.validate(heads, of: replica)
+    try SegmentSecret.validate(secrets, covering: block.firstCommit...block.lastCommit) {
+      columns.commits.eventCount(at: $0)
+    }
     return block
   }
 }

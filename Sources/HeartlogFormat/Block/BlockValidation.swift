@@ -10,10 +10,8 @@ extension Block {
       try commit.validate()
       if index > 0 { try stream.extend(by: commit.header) }
     }
-    try BlockHeader(
-      replica: replica, firstCommit: firstCommit, commitCount: commits.count, headsAtStart: headsAtStart,
-      secrets: secrets
-    ).validate { commits[$0].eventCount }
+    try Head.validate(headsAtStart, of: replica)
+    try SegmentSecret.validate(secrets, covering: firstCommit...lastCommit) { commits[$0].eventCount }
   }
 
   /// The limits on all commits together.
@@ -32,24 +30,14 @@ extension Block {
   }
 }
 
-/// The parts of a block before its columns, which must be consistent with them.
-struct BlockHeader {
-  let replica: ReplicaID
-  let firstCommit: CommitNumber
-  /// At least 1.
-  let commitCount: Int
-  let headsAtStart: [Head]
-  let secrets: [SegmentSecret]
-
-  private var lastCommit: CommitNumber {
-    CommitNumber(rawValue: firstCommit.rawValue &+ UInt64(commitCount) &- 1)
-  }
-
-  /// Checks the heads, and that every commit is covered by one secret.
+extension SegmentSecret {
+  /// Checks the secrets of a block: every commit is covered by one of them.
   ///
   /// - Parameter eventCount: the number of events of the commit at an index of the block.
-  func validate(eventCount: (Int) -> Int) throws(MalformedError) {
-    try Head.validate(headsAtStart, of: replica)
+  static func validate(
+    _ secrets: [SegmentSecret], covering commits: ClosedRange<CommitNumber>, eventCount: (Int) -> Int
+  ) throws(MalformedError) {
+    let (firstCommit, lastCommit) = (commits.lowerBound, commits.upperBound)
     guard let first = secrets.first, first.firstCommit.rawValue >= 1 else {
       throw MalformedError("a block without a secret")
     }
@@ -71,15 +59,18 @@ struct BlockHeader {
       guard served.rawValue <= last else {
         throw MalformedError("secrets that are not sorted by first commit")
       }
-      try validate(secret, serving: served...CommitNumber(rawValue: last), eventCount: eventCount)
+      try secret.validate(served...CommitNumber(rawValue: last)) { commit in
+        eventCount(Int(commit.rawValue - firstCommit.rawValue))
+      }
     }
   }
 
+  /// Checks the parts of a secret that covers these commits.
   private func validate(
-    _ secret: SegmentSecret, serving served: ClosedRange<CommitNumber>, eventCount: (Int) -> Int
+    _ served: ClosedRange<CommitNumber>, eventCount: (CommitNumber) -> Int
   ) throws(MalformedError) {
-    guard case .runs(let runs) = secret.kind else { return }
-    guard let first = secret.run(of: served.lowerBound), let last = secret.run(of: served.upperBound) else {
+    guard case .runs(let runs) = kind else { return }
+    guard let first = run(of: served.lowerBound), let last = run(of: served.upperBound) else {
       throw MalformedError("a secret of more than 2^32 runs")
     }
     for (index, run) in runs.enumerated() {
@@ -89,9 +80,9 @@ struct BlockHeader {
       guard case .salts(let salts) = run.kind else { continue }
       guard !salts.isEmpty else { throw MalformedError("a run without salts") }
       for (index, salt) in salts.enumerated() {
-        guard served.contains(salt.commit), secret.run(of: salt.commit) == run.run,
+        guard served.contains(salt.commit), self.run(of: salt.commit) == run.run,
           salt.event >= 0,
-          salt.event < eventCount(Int(salt.commit.rawValue - firstCommit.rawValue)),
+          salt.event < eventCount(salt.commit),
           index == 0 || (salts[index - 1].commit, salts[index - 1].event) < (salt.commit, salt.event)
         else { throw MalformedError("a salt of event \(salt.event) of commit \(salt.commit) out of place") }
       }
@@ -268,12 +259,10 @@ extension BlockColumns {
 ///
 /// A leaf is defined by `Commit.leafHash`; here it is computed from the columns, without creating a commit.
 package struct BlockLeafHasher: Sendable {
-  /// The nodes that a part adds to the tree.
-  package enum Hashes: Sendable {
-    /// The roots of the groups of leaves of a full subtree, of the height of the smallest `MerkleNodes`.
-    case groups([Digest])
-    /// Leaves, if the subtree is not full.
-    case leaves([Digest])
+  /// The nodes that a part adds to the tree: the roots of its subtrees of one height, leaves if the part is not a full subtree.
+  package struct Hashes: Sendable {
+    package let height: Int
+    package let roots: [Digest]
   }
 
   private struct Part: Sendable {
@@ -331,17 +320,17 @@ package struct BlockLeafHasher: Sendable {
       }
     }
     guard part.commitIndices.count == 1 << Self.height else {
-      return .leaves(try part.commitIndices.map(leaf))
+      return Hashes(height: 0, roots: try part.commitIndices.map(leaf))
     }
     let groupLeaves = Int(MerkleNodes.groupLeaves)
-    return .groups(
-      try stride(from: part.commitIndices.lowerBound, to: part.commitIndices.upperBound, by: groupLeaves).map
-      {
-        (first) throws(MalformedError) in
-        var tree = MerkleTree()
-        for index in first..<first + groupLeaves { tree.append(leaf: try leaf(index), hasher: &hasher) }
-        return tree.root
-      })
+    let firsts = stride(
+      from: part.commitIndices.lowerBound, to: part.commitIndices.upperBound, by: groupLeaves)
+    let roots = try firsts.map { (first) throws(MalformedError) in
+      var tree = MerkleTree()
+      for index in first..<first + groupLeaves { tree.append(leaf: try leaf(index), hasher: &hasher) }
+      return tree.root
+    }
+    return Hashes(height: MerkleNodes.heightMin, roots: roots)
   }
 }
 
@@ -353,13 +342,8 @@ extension MerkleTree {
     _ hashes: BlockLeafHasher.Hashes, hasher: inout SHA256Hasher,
     completing: (Digest, Int) -> Void = { _, _ in }
   ) {
-    switch hashes {
-    case .groups(let roots):
-      for root in roots {
-        append(subtree: root, height: MerkleNodes.heightMin, hasher: &hasher, completing: completing)
-      }
-    case .leaves(let leaves):
-      for leaf in leaves { append(leaf: leaf, hasher: &hasher, completing: completing) }
+    for root in hashes.roots {
+      append(subtree: root, height: hashes.height, hasher: &hasher, completing: completing)
     }
   }
 }
