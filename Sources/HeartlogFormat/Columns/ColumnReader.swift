@@ -80,7 +80,7 @@ struct ColumnReader: ~Copyable {
       needed += StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: count)
       byteCount += column.byteCount
     }
-    return min(needed, 4 * byteCount + CivilTime.millisecondsLength * count)
+    return min(needed, 4 * byteCount + RFC3339.millisecondsLength * count)
   }
 
   /// Throws if a column was never read, because nothing in the block refers to it.

@@ -21,10 +21,10 @@ enum StringsColumn {
         UUIDText.append($0, to: &writer)
         return true
       }
-    } else if let times = times(texts, length: CivilTime.secondsLength) {
+    } else if let times = times(texts, length: RFC3339.secondsLength) {
       writer.u8(seconds)
       IntsColumn.encode(times.map { $0 / 1_000 }, to: &writer)
-    } else if let times = times(texts, length: CivilTime.millisecondsLength) {
+    } else if let times = times(texts, length: RFC3339.millisecondsLength) {
       writer.u8(milliseconds)
       IntsColumn.encode(times, to: &writer)
     } else if NibbleText.suits(texts) {
@@ -59,15 +59,13 @@ enum StringsColumn {
   private static func times(_ texts: Texts, length: Int) -> [Int64]? {
     var times: [Int64] = []
     let suits = texts.allSatisfy { text in
-      guard text.count == length, let time = CivilTime.milliseconds(text) else { return false }
+      guard text.count == length, let time = RFC3339.milliseconds(text) else { return false }
       times.append(time)
       return true
     }
     return suits ? times : nil
   }
-}
 
-extension StringsColumn {
   /// Returns the maximum number of text bytes that a column decodes to. Reserve that many before decoding.
   ///
   /// - Parameters:
@@ -78,9 +76,9 @@ extension StringsColumn {
     case plain: byteCount
     case nibbles: 2 * byteCount + NibbleText.slack
     case lowerUUIDs, upperUUIDs: UUIDText.length * min(count, byteCount / 16)
-    case seconds, milliseconds: CivilTime.millisecondsLength * count
+    case seconds, milliseconds: RFC3339.millisecondsLength * count
     // The distinct texts may be in any of the other encodings.
-    case repeated: 3 * byteCount + NibbleText.slack + CivilTime.millisecondsLength * (count / repeatedShare)
+    case repeated: 3 * byteCount + NibbleText.slack + RFC3339.millisecondsLength * (count / repeatedShare)
     default: 0
     }
   }
@@ -163,17 +161,10 @@ extension StringsColumn {
   ) throws(MalformedError) -> TextTraits {
     guard output.count <= reader.remaining / 16 else { throw .endOfBytes }
     let bytes = try reader.take(16 * output.count)
-    let room = texts.room
-    let offset = texts.take(UUIDText.length * output.count)
-    for index in output.indices {
-      UUIDText.write(
-        UnsafeRawBufferPointer(rebasing: bytes[16 * index..<16 * index + 16]), isUpper: isUpper,
-        to: UnsafeMutableRawBufferPointer(
-          rebasing: room[UUIDText.length * index..<UUIDText.length * (index + 1)]))
-      output.initializeElement(
-        at: index, to: TextSlice(offset: offset + UUIDText.length * index, count: UUIDText.length).word)
+    return try fill(output, length: UUIDText.length, texts: &texts) { (index, text) throws(MalformedError) in
+      let uuid = UnsafeRawBufferPointer(rebasing: bytes[16 * index..<16 * index + 16])
+      UUIDText.write(uuid, isUpper: isUpper, to: text)
     }
-    return traits(count: output.count, length: UUIDText.length)
   }
 
   private static func decodeTimes(
@@ -182,22 +173,28 @@ extension StringsColumn {
   ) throws(MalformedError) -> TextTraits {
     try IntsColumn.decode(from: &reader, into: output)
     let withFraction = unit == 1
-    let length = withFraction ? CivilTime.millisecondsLength : CivilTime.secondsLength
+    let length = withFraction ? RFC3339.millisecondsLength : RFC3339.secondsLength
+    return try fill(output, length: length, texts: &texts) { (index, text) throws(MalformedError) in
+      let (milliseconds, overflow) = output[index].multipliedReportingOverflow(by: unit)
+      guard !overflow, RFC3339.write(milliseconds: milliseconds, withFraction: withFraction, to: text)
+      else { throw MalformedError("a time outside the years 0000 to 9999") }
+    }
+  }
+
+  /// Fills `output` with texts of one length, each of which `write` writes.
+  @inline(__always)
+  private static func fill(
+    _ output: UnsafeMutableBufferPointer<Int64>, length: Int, texts: inout TextBuilder,
+    _ write: (_ index: Int, _ text: UnsafeMutableRawBufferPointer) throws(MalformedError) -> Void
+  ) throws(MalformedError) -> TextTraits {
     let room = texts.room
     let offset = texts.take(length * output.count)
     for index in output.indices {
-      let (milliseconds, overflow) = output[index].multipliedReportingOverflow(by: unit)
-      let text = UnsafeMutableRawBufferPointer(rebasing: room[length * index..<length * (index + 1)])
-      guard !overflow, CivilTime.write(milliseconds: milliseconds, withFraction: withFraction, to: text)
-      else {
-        throw MalformedError("a time outside the years 0000 to 9999")
-      }
-      output[index] = TextSlice(offset: offset + length * index, count: length).word
+      try write(index, UnsafeMutableRawBufferPointer(rebasing: room[length * index..<length * (index + 1)]))
+      let slice = TextSlice(offset: offset + length * index, count: length)
+      output.initializeElement(at: index, to: slice.word)
     }
-    return traits(count: output.count, length: length)
-  }
-
-  private static func traits(count: Int, length: Int) -> TextTraits {
-    TextTraits(isPrintable: true, shortest: length, longest: length, byteCount: count * length)
+    return TextTraits(
+      isPrintable: true, shortest: length, longest: length, byteCount: output.count * length)
   }
 }

@@ -146,8 +146,8 @@ package enum RFC3339 {
   /// Appends the result of `text` as UTF-8.
   package static func append(_ time: Milliseconds, to output: inout [UInt8]) {
     let time = clamped(time)
-    withUnsafeTemporaryAllocation(byteCount: CivilTime.millisecondsLength, alignment: 1) { text in
-      let isWritten = CivilTime.write(milliseconds: time, withFraction: true, to: text)
+    withUnsafeTemporaryAllocation(byteCount: millisecondsLength, alignment: 1) { text in
+      let isWritten = write(milliseconds: time, withFraction: true, to: text)
       precondition(isWritten, "a time of the years 0000 to 9999 has a text")
       output.append(contentsOf: text)
     }
@@ -177,11 +177,6 @@ package enum RFC3339 {
       throw MalformedError("\"\(text)\" is outside the years 0000 to 9999 in UTC")
     }
     return time
-  }
-
-  /// Parses a time in UTC with all its digits, as `text` writes it, with or without milliseconds; nil for anything else.
-  package static func milliseconds(_ text: UnsafeRawBufferPointer) -> Milliseconds? {
-    CivilTime.milliseconds(text)
   }
 
   /// Parses a day, `2024-03-01`, as its first millisecond in UTC. It ends 86,400,000 milliseconds later.
@@ -337,14 +332,14 @@ package struct CivilDate: Equatable, Sendable {
   }
 }
 
-/// Times as text columns encode them: `YYYY-MM-DDTHH:MM:SSZ`, with or without milliseconds, and nothing else.
-enum CivilTime {
+// Times as text columns encode them: `YYYY-MM-DDTHH:MM:SSZ`, with or without milliseconds, and nothing else.
+extension RFC3339 {
   /// The lengths of a text in bytes, without and with milliseconds.
   static let secondsLength = 20
   static let millisecondsLength = 24
 
   /// Parses a valid date and time of the years 0000–9999 as milliseconds since 1970; nil for anything else.
-  static func milliseconds(_ text: UnsafeRawBufferPointer) -> Int64? {
+  package static func milliseconds(_ text: UnsafeRawBufferPointer) -> Int64? {
     let hasFraction = text.count == millisecondsLength
     guard hasFraction || text.count == secondsLength,
       let date = digits(text, at: 0, Form.date), let time = digits(text, at: 8, Form.time),

@@ -236,12 +236,12 @@ struct ColumnTests {
   func days(year: Int) throws {
     let start = try #require(
       Array("\(String(repeating: "0", count: 4 - "\(year)".count))\(year)-01-01T00:00:00Z".utf8)
-        .withUnsafeBytes { CivilTime.milliseconds($0) })
+        .withUnsafeBytes { RFC3339.milliseconds($0) })
     var before = ""
     for day in 0..<146_097 {
       let time = start + Int64(day) * 86_400_000
-      let text = try #require(CivilTime.text(milliseconds: time, withFraction: false))
-      guard before < text, text.withUTF8Bytes({ CivilTime.milliseconds($0) }) == time else {
+      let text = try #require(RFC3339.text(milliseconds: time, withFraction: false))
+      guard before < text, text.withUTF8Bytes({ RFC3339.milliseconds($0) }) == time else {
         Issue.record("\(before), then \(text)")
         return
       }
@@ -260,7 +260,7 @@ struct ColumnTests {
       for byte in UInt8.min...UInt8.max {
         var bytes = Array(text.utf8)
         bytes[place] = byte
-        let time = bytes.withUnsafeBytes { CivilTime.milliseconds($0) }
+        let time = bytes.withUnsafeBytes { RFC3339.milliseconds($0) }
         guard separator.map({ $0 == byte }) ?? (0x30...0x39).contains(byte) else {
           #expect(time == nil, "\(bytes)")
           continue
@@ -275,7 +275,7 @@ struct ColumnTests {
     #expect(found > text.utf8.count)
     for count in 0..<30 where count != 20 && count != 24 {
       let bytes = Array((text + text).utf8.prefix(count))
-      #expect(bytes.withUnsafeBytes { CivilTime.milliseconds($0) } == nil, "\(count) bytes")
+      #expect(bytes.withUnsafeBytes { RFC3339.milliseconds($0) } == nil, "\(count) bytes")
     }
   }
 

@@ -1,6 +1,6 @@
 @testable import HeartlogFormat
 
-extension CivilTime {
+extension RFC3339 {
   /// The text of a time, as a column of times writes it; nil outside the years 0000–9999.
   static func text(milliseconds: Int64, withFraction: Bool) -> String? {
     var bytes = [UInt8](repeating: 0, count: withFraction ? millisecondsLength : secondsLength)

@@ -95,7 +95,7 @@ struct FavoritesTrace {
     return [
       Field(name: "authors", value: .string(authors)),
       Field(name: "categories", value: .string(chosen.joined(separator: " "))),
-      Field(name: "published", value: .string(CivilTime.text(milliseconds: day, withFraction: false)!)),
+      Field(name: "published", value: .string(RFC3339.text(milliseconds: day, withFraction: false)!)),
       Field(name: "title", value: .string(title)),
     ]
   }
