@@ -41,19 +41,7 @@ package enum LZ4 {
     return nil
   }
 
-  /// Compresses one input after the other well but slowly, for runs and sealed segments.
-  package struct HighCompressor: ~Copyable {
-    private let encoder = HighEncoder()
-
-    package init() {}
-
-    /// Compresses an input, whatever was compressed before; nil if the result would not be smaller.
-    package func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-      LZ4.compress(bytes) { encoder.encode($0, into: $1) }
-    }
-  }
-
-  private static func compress(
+  fileprivate static func compress(
     _ bytes: UnsafeRawBufferPointer,
     with encode: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer) -> Int
   ) -> [UInt8]? {
@@ -63,5 +51,12 @@ package enum LZ4 {
       count = encode(bytes, UnsafeMutableRawBufferPointer(buffer))
     }
     return output.isEmpty ? nil : output
+  }
+}
+
+extension LZ4.HighCompressor {
+  /// Compresses an input, whatever was compressed before; nil if the result would not be smaller.
+  package func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    LZ4.compress(bytes) { encode($0, into: $1) }
   }
 }

@@ -21,8 +21,10 @@
         target, output.count, source, bytes.count, nil, COMPRESSION_LZ4_RAW) == output.count
     }
 
-    /// The framework has one level of LZ4, which is the fast one.
-    struct HighEncoder: ~Copyable {
+    /// Compresses one input after the other, for runs and sealed segments. The framework has one level of LZ4, which is the fast one.
+    package struct HighCompressor: ~Copyable {
+      package init() {}
+
       /// Encodes bytes, which are not empty; returns the size of the block, 0 if there is too little room.
       func encode(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int {
         LZ4.encode(bytes, into: output)
