@@ -134,9 +134,7 @@ extension FileSystem {
   package func writeRefusal(at path: String) -> HeartlogError? { nil }
   package func freeBytes(at path: String) -> UInt64? { nil }
   package func lockHolder(of path: String) -> LockHolder? { nil }
-}
 
-extension FileSystem {
   /// Creates the missing folders above a path, durably.
   package func createParents(of path: String) throws(HeartlogError) {
     let parent = PathParts.parent(of: path)

@@ -104,9 +104,7 @@ public struct HeartlogError: Error, Sendable, CustomStringConvertible {
     }
     return text
   }
-}
 
-extension HeartlogError {
   /// Why a log cannot be read from a position on. Whoever opens a log at given positions then reads it from the start.
   package enum PositionMismatch: Sendable {
     /// The position is from another log, or from a stream that was ended before that position.
@@ -124,9 +122,7 @@ extension HeartlogError {
     box = Box(
       Content(code: .misuse, message: { message }, file: file, commits: commits, mismatch: mismatch))
   }
-}
 
-extension HeartlogError {
   /// The `errno` of a system call that failed; nil for other errors.
   package var systemCode: Int32? { content.systemCode }
 

@@ -9,9 +9,7 @@ public struct MalformedError: Error, Hashable, Sendable, CustomStringConvertible
   public init(_ reason: String) { self.reason = reason }
 
   public var description: String { reason }
-}
 
-extension MalformedError {
   /// Throws where something is wrong.
   @inline(__always)
   static func check(_ problem: String?) throws(MalformedError) {

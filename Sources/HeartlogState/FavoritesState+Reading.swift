@@ -69,9 +69,7 @@ extension FavoritesState {
     state.lastLibrary = LastLibrary(key: library.key, number: number)
     return true
   }
-}
 
-extension FavoritesState {
   /// The libraries that ever had an event, sorted by bytes.
   public var libraries: [String] {
     (0..<Int32(tables.count)).filter { tables[Int($0)].eventCount > 0 }
@@ -212,10 +210,9 @@ extension FavoritesState {
   func table(of library: String) -> ItemTable? {
     libraryNames.find(library).map { tables[Int($0)] }
   }
-}
 
-// The position of a register's winner in the total order.
-extension FavoritesState {
+  // The position of a register's winner in the total order.
+
   /// Returns the position of the write that an item's membership shows; nil if it was never written.
   package func membershipPosition(of id: String, in library: String) -> EventPosition? {
     guard let (table, slot) = find(id, in: library) else { return nil }
@@ -229,10 +226,9 @@ extension FavoritesState {
     let index = tables[table].fieldIndex(of: item, name: name)
     return index < 0 ? nil : replicas.eventPosition(of: tables[table].fields[index].position)
   }
-}
 
-/// What begins with a prefix, for completion.
-extension FavoritesState {
+  // What begins with a prefix, for completion.
+
   /// Returns the ids of a library that begin with a prefix, by bytes: of the favorites, newest first, then of the other items, by id.
   ///
   /// One pass over the library's ids, or less if the limit is reached among the favorites.

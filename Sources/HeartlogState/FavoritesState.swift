@@ -117,9 +117,7 @@ public struct FavoritesState: Sendable {
       }
     }
   }
-}
 
-extension FavoritesState {
   /// Records what a commit erases, if anything.
   mutating func noteErasing(_ commit: Commit) {
     if let erasing = ErasingCommit(commit) { erasingCommits.append(erasing) }
@@ -156,9 +154,7 @@ extension FavoritesState {
     }
     return tables[Int(library.index)].intern(id)
   }
-}
 
-extension FavoritesState {
   /// Applies commits from their rows, as `apply` of each does, without creating any of them.
   ///
   /// - Returns: the indices of those that had been applied before.
@@ -283,9 +279,7 @@ extension FavoritesState {
     }
     if !hasOnlyEvents { noteErasing(row.commit()) }
   }
-}
 
-extension FavoritesState {
   /// Applies the commits of a block, as `apply` does one after the other, without creating any of them.
   ///
   /// - Returns: the number of commits that had not been applied before.
@@ -366,9 +360,7 @@ extension FavoritesState {
     if firstNew < indices.upperBound { runs.append(firstNew..<indices.upperBound) }
     return runs
   }
-}
 
-extension FavoritesState {
   /// For each replica, its last commit before any gap, sorted by replica. A replica whose first commit is missing is left out.
   public var heads: [Head] {
     replicas.replicas.filter { $0.head > 0 }

@@ -160,9 +160,7 @@ public struct ItemFields: RandomAccessCollection, Sendable {
     case .packed(let fields): fields.index(of: name).map { fields.value($0) }
     }
   }
-}
 
-extension ItemFields {
   /// The fields in packed form; nil if they are an array.
   var packed: PackedFields? { if case .packed(let fields) = storage { fields } else { nil } }
 }

@@ -388,10 +388,9 @@ struct ItemTable: Sendable {
     rivals.replaceValues(moved)
     texts = new
   }
-}
 
-// Creates the state of an item from its records.
-extension ItemTable {
+  // Creates the state of an item from its records.
+
   /// Returns the indices of an item's fields that hold a value, sorted by the bytes of their names.
   func heldFieldIndices(of item: ItemSlot, names: FieldNames) -> [Int] {
     guard self.item(item).heldCount > 0 else { return [] }

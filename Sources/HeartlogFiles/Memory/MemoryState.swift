@@ -113,9 +113,7 @@ package struct MemoryState: Sendable {
   func refuseReadOnly(_ call: SystemCall) throws(HeartlogError) {
     if isReadOnly { throw call.error(EROFS) }
   }
-}
 
-extension MemoryState {
   mutating func write(
     _ inode: UInt64, _ bytes: UnsafeRawBufferPointer, at offset: UInt64, _ call: SystemCall
   ) throws(HeartlogError) {
@@ -138,9 +136,7 @@ extension MemoryState {
   package var fileBytes: Int { volume.files.present.reduce(0) { $0 + $1.count } }
 
   var freeBytes: Int? { capacity.map { $0 - fileBytes } }
-}
 
-extension MemoryState {
   /// Returns where a file or a directory can be created.
   func freeLocation(_ call: SystemCall) throws(HeartlogError) -> Volume.Location {
     guard let location = try location(call), volume.inode(at: location) == nil else {
@@ -197,9 +193,7 @@ extension MemoryState {
     }
     return true
   }
-}
 
-extension MemoryState {
   mutating func openLock(_ path: String) throws(HeartlogError) -> MemoryLockFile.Opened {
     let call = SystemCall("open", path)
     guard let location = try location(call) else { throw call.error(EISDIR) }

@@ -15,9 +15,7 @@ package struct POSIXFileSystem: FileSystem {
   private let readers: Readers
   private let namesMax: Int
 
-  package init(readers: Readers = .owner) { self.init(readers: readers, namesMax: directoryNamesMax) }
-
-  init(readers: Readers, namesMax: Int) {
+  package init(readers: Readers = .owner, namesMax: Int = directoryNamesMax) {
     self.readers = readers
     self.namesMax = namesMax
   }

@@ -144,9 +144,7 @@ package final class BlockColumns: Sendable {
       }
     }
   }
-}
 
-extension BlockColumns {
   /// Indices in a table that is filled by first use, so that each is at most one more than those before it.
   /// Returns the size of the table.
   static func firstUses(
@@ -298,29 +296,23 @@ extension BlockColumns {
     // Presence, stamp, wall time, sequence number and number of events.
     let originMax = commits.origins.reduce(0) { max($0, $1.utf8.count) }
     var count = commits.count * (1 + 8 + 3 * varintMax + ByteWriter.lengthAndBytesByteCount(originMax))
-    count += partsByteCount
     let libraryMax = libraries.reduce(0) { max($0, $1.utf8.count) }
     let itemMax = items.reduce(0) { max($0, $1.id.count) }
     count +=
       itemIndices.count
       * (ByteWriter.lengthAndBytesByteCount(libraryMax) + ByteWriter.lengthAndBytesByteCount(itemMax))
-    count += kinds.count + varintMax * favoritedDates.count + shapeRowByteCount + rareByteCount
+    count += kinds.count + varintMax * favoritedDates.count + shapeRowByteCount + partsByteCount
     for column in values { count += varintMax * column.range.count + column.byteCount }
     return count
   }
 
-  /// Heads and members of commits.
+  /// Heads and members of commits, members of events, withheld records, and records of a later version.
   private var partsByteCount: Int {
     RowEncoding.byteCount { writer in
       for heads in commits.heads.values { RowEncoding.write(heads: heads, to: &writer) }
-      for members in commits.members.values { RowEncoding.write(members: members, to: &writer) }
-    }
-  }
-
-  /// Members, withheld records, and records of a later version.
-  private var rareByteCount: Int {
-    RowEncoding.byteCount { writer in
-      for members in eventMembers { RowEncoding.write(members: members, to: &writer) }
+      for members in commits.members.values + eventMembers {
+        RowEncoding.write(members: members, to: &writer)
+      }
       for hash in withheldHashes { RowEncoding.write(.withheld(hash), to: &writer) }
       for record in unknownEvents { RowEncoding.write(record, to: &writer) }
     }

@@ -64,11 +64,10 @@ struct BitReader {
     assert(byte >= 0 && byte <= bytes.count - 8, "a whole word is there")
     return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: byte, as: UInt64.self))
   }
-}
 
-// Decoders for whole columns of bits. Each returns the largest offset from the smallest value. Each has two loops: a fast one over a window
-// in a register, while words of eight bytes remain, and a slow one for values that the window cannot hold and for the end.
-extension BitReader {
+  // Decoders for whole columns of bits. Each returns the largest offset from the smallest value. Each has two loops: a fast one over a window
+  // in a register, while words of eight bytes remain, and a slow one for values that the window cannot hold and for the end.
+
   mutating func readPacked(
     width: Int, over smallest: Int64, into output: UnsafeMutableBufferPointer<Int64>
   ) -> UInt64 {

@@ -103,9 +103,7 @@ enum IntsColumn {
       bits.write(offset, width: 64)
     }
   }
-}
 
-extension IntsColumn {
   /// Fills `output` with numbers. The caller must limit the count, because a constant column can claim any.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>

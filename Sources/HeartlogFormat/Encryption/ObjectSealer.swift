@@ -79,9 +79,7 @@ package struct ObjectSealer: ~Copyable {
 
   private static let anotherContent = EncryptionError.malformed(
     "the content changed while it was being encrypted")
-}
 
-extension ObjectSealer {
   /// Makes an object of a content in memory.
   package static func object(
     _ name: ObjectName, content: [UInt8], vault: VaultID, key: EpochKey
@@ -195,9 +193,7 @@ package struct ObjectOpener: ~Copyable {
     text.withUnsafeBytes { hasher.update($0) }
     return text
   }
-}
 
-extension ObjectOpener {
   /// Reads an object in memory.
   ///
   /// - Parameter keys: those of all epochs that the reader knows.

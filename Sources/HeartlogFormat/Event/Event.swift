@@ -76,6 +76,9 @@ public enum EventRecord: Hashable, Sendable {
   /// An event of a later format version. `kind` is at least 8; `bytes` is its unchanged content.
   case unknown(kind: UInt64, bytes: [UInt8])
 
+  /// Whether only its hash is known.
+  var isWithheld: Bool { if case .withheld = self { true } else { false } }
+
   /// The event; nil if its content is missing or unknown.
   public var event: Event? {
     if case .event(let event) = self { event } else { nil }
@@ -140,9 +143,7 @@ extension Event {
     case .several(let records): for record in records { try body(record) }
     }
   }
-}
 
-extension EventRecords {
   /// Equal if the records are equal.
   @usableFromInline package static func == (a: EventRecords, b: EventRecords) -> Bool { a.array == b.array }
 

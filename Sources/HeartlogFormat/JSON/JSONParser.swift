@@ -283,9 +283,7 @@ extension JSONParser {
     offset += 4
     return unit
   }
-}
 
-extension JSONParser {
   /// The maximum length of a number: more than twice what distinguishes any double from its neighbours.
   private static let numberBytesMax = 4_096
 
@@ -398,12 +396,11 @@ extension JSONParser {
   private func nearestDouble(from start: Int) -> Double {
     Double(String(decoding: bytes[start..<offset], as: UTF8.self)) ?? .infinity
   }
-}
 
-/// Skips values without parsing them: only looks at quotation marks and brackets, and does not recurse.
-///
-/// Finds the records of a text, so that each can be parsed separately and a malformed one does not affect the others.
-extension JSONParser {
+  // Skips values without parsing them: only looks at quotation marks and brackets, and does not recurse.
+  //
+  // Finds the records of a text, so that each can be parsed separately and a malformed one does not affect the others.
+
   /// Skips white space and then one byte. Stays in front of any other byte.
   package mutating func take(_ byte: UInt8) -> Bool {
     skipWhitespace()

@@ -59,10 +59,9 @@ public struct SignedCheckpoint: Hashable, Sendable {
   /// - Throws: what the key throws.
   package init(_ checkpoint: Checkpoint, signedBy key: any DeviceKey) throws {
     precondition(key.publicKey.replica == checkpoint.replica, "a checkpoint is signed by its owner")
-    self.checkpoint = checkpoint
-    self.key = key.publicKey
-    note = try SignedNote(text: checkpoint.text, signatures: [])
-    try note.sign(with: key, named: checkpoint.origin)
+    try self.init(
+      unverified: checkpoint, key: key.publicKey,
+      signature: try key.signature(of: Array(checkpoint.text.utf8)))
   }
 
   /// Accepts a note with a valid signature of the key from which the replica's id is made.

@@ -59,6 +59,22 @@ public struct SignedNote: Hashable, Sendable {
     signatures.removeAll(where: isRemoved)
   }
 
+  /// Returns whether the note has a valid Ed25519 signature of a key with this name.
+  package func isSigned(by key: PublicKey, named name: String) -> Bool {
+    signature(of: key, named: name) != nil
+  }
+
+  /// The first valid Ed25519 signature of a key with this name.
+  func signature(of key: PublicKey, named name: String) -> Signature? {
+    let message = Array(text.utf8)
+    for line in signatures where line.isOf(key, named: name, .ed25519) {
+      if let signature = Signature(bytes: line.signature), key.verifies(signature, of: message) {
+        return signature
+      }
+    }
+    return nil
+  }
+
   /// No control characters but line feeds.
   private static func isPlain(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x20 || $0 == UInt8(ascii: "\n") }
@@ -117,29 +133,5 @@ package struct NoteSignature: Hashable, Sendable {
   /// Returns whether the line names this key.
   func isOf(_ key: PublicKey, named name: String, _ algorithm: Algorithm) -> Bool {
     self.name == name && keyID == Self.keyID(of: key, named: name, algorithm)
-  }
-}
-
-extension SignedNote {
-  /// Adds the signature of a text.
-  mutating func sign(with key: any DeviceKey, named name: String) throws {
-    add(
-      NoteSignature(of: key.publicKey, named: name, .ed25519, try key.signature(of: Array(text.utf8)).bytes))
-  }
-
-  /// Returns whether the note has a valid Ed25519 signature of a key with this name.
-  package func isSigned(by key: PublicKey, named name: String) -> Bool {
-    signature(of: key, named: name) != nil
-  }
-
-  /// The first valid Ed25519 signature of a key with this name.
-  func signature(of key: PublicKey, named name: String) -> Signature? {
-    let message = Array(text.utf8)
-    for line in signatures where line.isOf(key, named: name, .ed25519) {
-      if let signature = Signature(bytes: line.signature), key.verifies(signature, of: message) {
-        return signature
-      }
-    }
-    return nil
   }
 }

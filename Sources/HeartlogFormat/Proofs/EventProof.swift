@@ -43,12 +43,8 @@ public struct EventProof: Hashable, Sendable {
     var row: [UInt8] = []
     try RowEncoding.append(commit, to: &row)
     self.row = row
-    for (other, record) in commit.records.enumerated() {
-      var isWithheld = false
-      if case .withheld = record { isWithheld = true }
-      guard isWithheld == (other != index) else {
-        throw MalformedError("a proof of one event that does not have exactly that event")
-      }
+    guard commit.records.indices.allSatisfy({ commit.records[$0].isWithheld == ($0 != index) }) else {
+      throw MalformedError("a proof of one event that does not have exactly that event")
     }
     var hasher = SHA256Hasher()
     var records = commit.records

@@ -67,11 +67,9 @@ package enum RowEncoding {
     if !heads.isEmpty { write(heads: heads, to: &writer) }
     if !unknownMembers.isEmpty { write(members: unknownMembers, to: &writer) }
   }
-}
 
-// MARK: - Heads and members
+  // MARK: - Heads and members
 
-extension RowEncoding {
   /// The number of bytes that `body` writes.
   static func byteCount(_ body: (inout RowWriter) -> Void) -> Int {
     var counter = RowWriter(.init(start: nil, count: 0))
@@ -128,11 +126,9 @@ extension RowEncoding {
     }
     return members
   }
-}
 
-// One event as stored in a row. The event's hash is computed over the same bytes.
+  // One event as stored in a row. The event's hash is computed over the same bytes.
 
-extension RowEncoding {
   /// Appends one event, as it is in a row.
   package static func append(_ event: Event, to output: inout [UInt8]) {
     var writer = ByteWriter(output)

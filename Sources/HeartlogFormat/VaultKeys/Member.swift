@@ -14,9 +14,7 @@ package struct Member: Hashable, Sendable {
 
   /// The replica that writes with the public key.
   package var replica: ReplicaID { publicKey.replica }
-}
 
-extension Member {
   /// Announces an agreement key.
   ///
   /// - Throws: what the key throws.

@@ -100,14 +100,11 @@ package struct WithheldEvents: Sendable {
 }
 
 extension Block {
-  /// The block without the secrets that lead to the salts of withheld events. All other hashes can still be computed.
-  ///
-  /// A secret remains only if an event with content confirms it.
-  private var withoutWithheldSecrets: Block { redacted(to: commits) ?? self }
-
   /// The block as a store keeps it: without what was erased, and without secrets that no event with content confirms.
   package func reduced(without erased: WithheldEvents) -> Block {
-    (erased.redacted(self) ?? self).withoutWithheldSecrets
+    let block = erased.redacted(self) ?? self
+    // A secret remains only if an event with content confirms it.
+    return block.redacted(to: block.commits) ?? block
   }
 
   /// The block with the same commits of which some events are withheld, without the secrets that lead to their salts.
@@ -123,7 +120,7 @@ extension Block {
       let end = index + 1 < secrets.count ? secrets[index + 1].firstCommit.rawValue : .max
       let covered = commits.filter { $0.number >= secret.firstCommit && $0.number.rawValue < end }
       var runs = runs[secret.firstCommit] ?? []
-      for commit in covered where commit.hasWithheld {
+      for commit in covered where commit.withheldCount > 0 {
         if let run = secret.run(of: commit.number) { runs.insert(run) }
       }
       remaining.append(runs.isEmpty ? secret : secret.redacted(runs, of: covered, &salts, &hasher))
@@ -139,11 +136,9 @@ extension Commit {
   /// The number of withheld events.
   var withheldCount: Int {
     var count = 0
-    contents.forEach { if case .withheld = $0 { count += 1 } }
+    contents.forEach { if $0.isWithheld { count += 1 } }
     return count
   }
-
-  fileprivate var hasWithheld: Bool { withheldCount > 0 }
 
   /// The commit with only the hashes of some events, by index.
   func withholding(_ hashes: [Int: EventHash]) -> Commit {
@@ -182,8 +177,7 @@ extension SegmentSecret {
       }
       var left: [EventSalt] = []
       for commit in commitsOfRun {
-        for (event, record) in commit.records.enumerated() {
-          if case .withheld = record { continue }
+        for (event, record) in commit.records.enumerated() where !record.isWithheld {
           if let salt = salts.salt(commit: commit.number, event: event, hasher: &hasher) {
             left.append(EventSalt(commit: commit.number, event: event, salt: salt))
           }

@@ -58,7 +58,8 @@ extension FavoritesState {
   ) throws(MalformedError) -> (state: FavoritesState, log: [UInt8]) {
     let frame = try SnapshotLayout.read(bytes)
     let source = SnapshotSource(bytes, owner: owner, seed: frame.seed)
-    var reader = SnapshotReader(frame.directory, source: source, end: frame.directoryOffset)
+    var reader = SnapshotReader(
+      bytes: ByteReader(frame.directory), source: source, end: frame.directoryOffset)
     let log = Array(try reader.bytes.lengthAndBytes())
     let state = try FavoritesState(&reader)
     try reader.bytes.end()
@@ -121,13 +122,7 @@ struct SnapshotReader {
   var bytes: ByteReader
   let source: SnapshotSource
   /// The offset at which parts must end.
-  private let end: Int
-
-  init(_ directory: UnsafeRawBufferPointer, source: SnapshotSource, end: Int) {
-    bytes = ByteReader(directory)
-    self.source = source
-    self.end = end
-  }
+  let end: Int
 
   /// Reads the number of entries that follow; each has at least one byte.
   mutating func count(_ what: StaticString) throws(MalformedError) -> Int {

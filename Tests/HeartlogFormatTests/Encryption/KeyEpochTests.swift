@@ -106,10 +106,12 @@ struct KeyEpochTests {
       },
       Breach(testDescription: "an announcement of another device") { body, _ in
         let (one, two) = (body.devices[0], body.devices[1])
-        body.devices[0] = Recipient(
-          member: Member(
-            publicKey: one.member.publicKey, agreementKey: [UInt8](repeating: 9, count: 32),
-            announcement: two.member.announcement), wrappedKey: one.wrappedKey)
+        let keys = one.member.publicKey.bytes + [UInt8](repeating: 9, count: 32)
+        let member = try (keys + two.member.announcement.bytes).withBytes { (bytes) throws(MalformedError) in
+          var reader = ByteReader(bytes)
+          return try Member(unverifiedFrom: &reader)
+        }
+        body.devices[0] = Recipient(member: member, wrappedKey: one.wrappedKey)
       },
       Breach(testDescription: "another vault than the one of the announcements") { body, _ in
         var random = SeededGenerator(seed: 99)
