@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 extension String {
   /// Creates a string from bytes; throws unless they are well-formed UTF-8.
   init(wellFormed bytes: UnsafeRawBufferPointer) throws(MalformedError) {
@@ -35,13 +43,13 @@ extension String {
 extension UnsafeRawBufferPointer {
   /// Returns whether two texts have the same bytes.
   package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
-    count == other.count && firstDifference(from: other) == nil
+    count == other.count && order(to: other) == 0
   }
 
   /// Returns whether this comes before another name in the format's order of names.
   package func bytesPrecede(_ other: UnsafeRawBufferPointer) -> Bool {
-    guard let offset = firstDifference(from: other) else { return count < other.count }
-    return self[offset] < other[offset]
+    let order = order(to: other)
+    return order == 0 ? count < other.count : order < 0
   }
 
   /// Whether all bytes are within 20…7E. Most texts are: well-formed, without control characters.
@@ -64,21 +72,10 @@ extension UnsafeRawBufferPointer {
     return found & 0x8080_8080_8080_8080 == 0
   }
 
-  /// Returns the index of the first byte at which two texts differ; nil if one is a prefix of the other.
-  fileprivate func firstDifference(from other: UnsafeRawBufferPointer) -> Int? {
-    let common = Swift.min(count, other.count)
-    var offset = 0
-    while offset + 8 <= common,
-      loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        == other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    {
-      offset += 8
-    }
-    while offset < common {
-      if self[offset] != other[offset] { return offset }
-      offset += 1
-    }
-    return nil
+  /// Compares as many bytes as both have: less than 0, 0, or more than 0, as memcmp does.
+  private func order(to other: UnsafeRawBufferPointer) -> Int32 {
+    guard let first = baseAddress, let second = other.baseAddress else { return 0 }
+    return memcmp(first, second, Swift.min(count, other.count))
   }
 }
 

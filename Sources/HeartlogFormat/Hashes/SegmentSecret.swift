@@ -316,7 +316,7 @@ enum SecretsEncoding {
     }
   }
 
-  /// Reads secrets; the commits that they cover are checked by `Block.validateSecrets`.
+  /// Reads secrets; the commits that they cover are checked by `SegmentSecret.validate`.
   static func read(
     from reader: inout ByteReader, commitCount: Int, eventCount: Int
   ) throws(MalformedError) -> [SegmentSecret] {
