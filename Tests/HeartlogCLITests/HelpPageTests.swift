@@ -79,7 +79,6 @@ struct HelpPageTests {
                 stats           count events by time, by item and by device
                 diff            show what changed between two moments
                 blame           show which event wrote an item's state and each field
-                bisect          find the commit that changed the answer of a command
                 export          write the favorites of a library to a file
 
       Devices   sync            exchange commits with another store

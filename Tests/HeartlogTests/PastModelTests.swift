@@ -241,34 +241,6 @@ struct PastModelTests {
     #expect(resolved.registers[0].overridden?.event == winner)
   }
 
-  @Test(
-    "the state after any number of commits of a timeline is that of their last one, from any earlier state or none",
-    arguments: 1...2 as ClosedRange<UInt64>)
-  func timelines(seed: UInt64) throws {
-    print("SEED=\(seed)")
-    var generator = Chance(source: SeededRandom(seed: seed))
-    let store = try Self.store(using: &generator, seed: seed)
-    var visited: [CommitPosition] = []
-    let timeline = try Timeline(of: try store.readLog()) { index, position, _ in
-      #expect(index == visited.count)
-      visited.append(position)
-    }
-    #expect(timeline.count == visited.count && visited == visited.sorted())
-    #expect(visited.indices.allSatisfy { timeline[$0] == (visited[$0].replica, visited[$0].number) })
-    var known = [try store.state(after: 0, of: timeline)]
-    #expect(known[0].state.eventCount == 0)
-    for _ in 0..<100 {
-      let count = Int.random(in: 1...timeline.count, using: &generator)
-      let commit = timeline[count - 1]
-      let expected = try store.state(at: .commit(commit.replica, commit.number)).digest
-      let earlier = known.filter { $0.count <= count }.randomElement(using: &generator)
-      let found = try store.state(
-        after: count, of: timeline, from: Bool.random(using: &generator) ? earlier : nil)
-      #expect(found.state.digest == expected && found.state.commitCount == UInt64(count))
-      known.append(found)
-    }
-  }
-
   @Test("an item that is seen in neither state is no difference, however it was written")
   func invisible() throws {
     let store = try FavoritesStore.inMemory(clock: ManualClock())

@@ -27,7 +27,7 @@ struct CommandTable: Sendable {
     AddCommand.self, ToggleCommand.self, RemoveCommand.self, SetCommand.self,
     CollectionCommand.self, ApplyCommand.self, ImportCommand.self, UndoCommand.self, EraseCommand.self,
     ListCommand.self, ShowCommand.self, LogCommand.self, StatsCommand.self, DiffCommand.self,
-    BlameCommand.self, BisectCommand.self, ExportCommand.self,
+    BlameCommand.self, ExportCommand.self,
     SyncCommand.self, HubCommand.self, ServeCommand.self,
     DevicesCommand.self, KeysCommand.self, ConflictsCommand.self,
     ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, ProveCommand.self, ReportCommand.self,

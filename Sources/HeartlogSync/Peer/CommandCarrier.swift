@@ -237,20 +237,15 @@ package final class ChildProcess: Sendable {
 
   /// How long the child may take to end by itself after the channel is closed, and again after each signal.
   package static let graceMilliseconds = 2_000
-  /// Longer than any process runs.
-  package static let foreverMilliseconds = 1 << 40
 
   /// Starts `words[0]`, searched for in PATH, with the arguments `words`.
-  ///
-  /// - Parameter output: the descriptor of this process that becomes the child's standard output; `nil` for the
-  ///   channel.
-  package init(_ words: [String], output: Int32? = nil) throws(HeartlogError) {
+  package init(_ words: [String]) throws(HeartlogError) {
     let (near, far) = try DescriptorChannel.descriptorPair()
     defer { close(far) }
     // At a terminal the child stays in this process group: it may ask for a password there.
     hasGroup = isatty(0) != 1
     var process: pid_t = 0
-    let number = Self.spawn(words, input: far, output: output ?? far, hasGroup: hasGroup, &process)
+    let number = Self.spawn(words, far, hasGroup: hasGroup, &process)
     guard number == 0 else {
       close(near)
       throw HeartlogError(
@@ -261,7 +256,7 @@ package final class ChildProcess: Sendable {
   }
 
   private static func spawn(
-    _ words: [String], input: Int32, output: Int32, hasGroup: Bool, _ process: inout pid_t
+    _ words: [String], _ channel: Int32, hasGroup: Bool, _ process: inout pid_t
   ) -> Int32 {
     #if canImport(Darwin)
       var actions: Actions = nil
@@ -276,8 +271,8 @@ package final class ChildProcess: Sendable {
       posix_spawn_file_actions_destroy(&actions)
       posix_spawnattr_destroy(&attributes)
     }
-    posix_spawn_file_actions_adddup2(&actions, input, 0)
-    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, channel, 0)
+    posix_spawn_file_actions_adddup2(&actions, channel, 1)
     // The command line ignores SIGPIPE and SIGXFSZ; a child would inherit that.
     var signals = sigset_t()
     sigemptyset(&signals)
