@@ -111,10 +111,9 @@ extension CommandContext {
     let contents =
       "\(Quantity.count(report.events, "event")) in \(Quantity.count(report.commits, "commit")) of "
       + Quantity.count(report.streams, "device")
-    var json: JSONObject = [:]
-    json["store"] = store
-    json += [
-      "streams": report.streams, "commits": report.commits, "events": report.events, "digest": report.digest,
+    var json: JSONObject = [
+      "store?": store, "streams": report.streams, "commits": report.commits, "events": report.events,
+      "digest": report.digest,
     ]
     if store == nil { json += ["newCommits": report.newCommits, "writtenBytes": report.writtenBytes] }
     try show(json, [DisplayText.visible("\(what)\(separator) \(contents)"), "digest \(report.digest)"])

@@ -53,15 +53,11 @@ struct BlamePage {
   }
 
   private func json(_ write: ItemHistory.Write) -> JSONObject {
-    var json =
-      write.value.json + [
-        "replica": write.event.replica, "sequence": write.event.sequence, "commit": write.commit,
-        "time": RFC3339.text(write.wallTime), "stamp": write.position.stamp,
-        "name": names[write.event.replica] ?? "",
-      ]
-    json["origin"] = write.origin
-    if write.isQuiet { json["isQuiet"] = true }
-    return json
+    write.value.json + [
+      "replica": write.event.replica, "sequence": write.event.sequence, "commit": write.commit,
+      "time": RFC3339.text(write.wallTime), "stamp": write.position.stamp,
+      "name": names[write.event.replica] ?? "", "origin?": write.origin,
+    ] + (write.isQuiet ? ["isQuiet": true] : [:])
   }
 
   func lines(_ context: CommandContext) -> [String] {

@@ -241,14 +241,10 @@ extension Finding {
   var isDamage: Bool { verdict != .torn }
 
   var json: JSONObject {
-    var json: JSONObject = [
+    [
       "verdict": error.isNotDownloaded ? "notDownloaded" : verdict.rawValue, "reason": error.message,
-      "replica": replica,
-    ]
-    json["file"] = error.file
-    json["offset"] = error.offset
-    if let commits = error.commits { json += JSONObject(commits) }
-    return json
+      "replica": replica, "file?": error.file, "offset?": error.offset,
+    ] + (error.commits.map { JSONObject($0) } ?? [:])
   }
 }
 

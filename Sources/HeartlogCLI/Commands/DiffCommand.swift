@@ -56,13 +56,10 @@ struct DifferencePage {
         "fields": JSONObject(fields),
       ]
     }
-    var json: JSONObject = [
+    return [
       "library": difference.library, "id": difference.id, "before": side(difference.before, \.before),
-      "after": side(difference.after, \.after),
+      "after": side(difference.after, \.after), "from?": from?.inLog.text, "to?": to?.inLog.text,
     ]
-    json["from"] = from?.inLog.text
-    json["to"] = to?.inLog.text
-    return json
   }
 
   func lines(_ context: CommandContext) -> [String] {

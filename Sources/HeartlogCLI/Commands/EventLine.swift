@@ -22,31 +22,26 @@ struct EventLine {
     ]
     switch record {
     case .event(let event):
-      json += ["library": event.library, "item": event.item, "action": Self.name(event.action)]
-      json["isFavorite"] = event.action.isFavorite
-      json["favoritedDate"] = RFC3339.text(event.favoritedDate)
-      if !event.fields.isEmpty { json["fields"] = JSONObject(event.fields) }
-      let quiet = event.fields.filter(\.isQuiet)
-      if !quiet.isEmpty { json["quiet"] = quiet.map(\.name) }
-      if !event.unknownMembers.isEmpty {
-        json["members"] = event.unknownMembers.map { member -> JSONObject in
-          ["tag": member.tag, "bytes": Hexadecimal.text(member.bytes)]
-        }
+      let members = event.unknownMembers.map { member -> JSONObject in
+        ["tag": member.tag, "bytes": Hexadecimal.text(member.bytes)]
       }
-    case .withheld(let hash): json["withheld"] = hash
+      json += [
+        "library": event.library, "item": event.item, "action": Self.name(event.action),
+        "isFavorite?": event.action.isFavorite, "favoritedDate?": RFC3339.text(event.favoritedDate),
+        "fields?": event.fields.ifAny.map { JSONObject($0) },
+        "quiet?": event.fields.filter(\.isQuiet).map(\.name).ifAny, "members?": members.ifAny,
+      ]
+    case .withheld(let hash): json += ["withheld": hash]
     case .unknown(let kind, let bytes):
-      json["erases"] = record.erasedEvents?.count
-      json += ["unknownKind": kind, "bytes": Hexadecimal.text(bytes)]
+      json += [
+        "erases?": record.erasedEvents?.count, "unknownKind": kind, "bytes": Hexadecimal.text(bytes),
+      ]
     }
-    json["origin"] = commit.origin
-    guard !fates.isEmpty else { return json }
-    json["conflicts"] = fates.map { fate in
-      var json = fate.register.json + ["isShown": fate.isShown]
-      if !fate.opponents.isEmpty { json["openWith"] = fate.opponents }
-      json["lostTo"] = fate.lostTo
-      return json
+    let conflicts = fates.map { fate -> JSONObject in
+      fate.register.json
+        + ["isShown": fate.isShown, "openWith?": fate.opponents.ifAny, "lostTo?": fate.lostTo]
     }
-    return json
+    return json + ["origin?": commit.origin, "conflicts?": conflicts.ifAny]
   }
 
   /// A line for each register in which other events contradict this one.

@@ -76,11 +76,8 @@ struct HubCommand: Command {
       }
     let names = store.deviceNames
     let own = store.replica
-    let shown = keys.map { key in
-      var json: JSONObject = ["key": key, "replica": key.replica]
-      json["name"] = names[key.replica]
-      json["isOwn"] = key.replica == own
-      return json
+    let shown: [JSONObject] = keys.map {
+      ["key": $0, "replica": $0.replica, "name?": names[$0.replica], "isOwn": $0.replica == own]
     }
     let lines = keys.map { key in
       let name = names[key.replica] ?? "not seen yet"

@@ -117,12 +117,8 @@ struct ImportCommand: Command {
 
   private func show(_ report: ImportReport, _ context: CommandContext) throws {
     let remarks: [JSONObject] = report.remarks.map { ["line": $0.line, "remark": $0.reason] }
-    let refusals = report.refusals.map { refusal in
-      var json: JSONObject = ["line": refusal.line]
-      json["record"] = refusal.record
-      json["id"] = refusal.id
-      json["refused"] = refusal.reason
-      return json
+    let refusals: [JSONObject] = report.refusals.map {
+      ["line": $0.line, "record?": $0.record, "id?": $0.id, "refused": $0.reason]
     }
     let summary: JSONObject = [
       "library": library, "format": report.format, "dryRun": options.isDryRun, "items": report.items,

@@ -164,10 +164,8 @@ struct KeysCommand: Command {
   private func show(
     _ code: String, leftOut: [(replica: ReplicaID, name: String)] = [], _ context: CommandContext
   ) throws {
-    var json: JSONObject = [:]
     var lines: [String] = []
     if !leftOut.isEmpty {
-      json["leftOut"] = leftOut.map(\.replica)
       lines = leftOut.prefix(Self.shownMax).map { "left out: \($0.replica.short(named: $0.name))" }
       let more = leftOut.count - Self.shownMax
       if more > 0 { lines.append("left out: \(Quantity.count(more)) more") }
@@ -175,13 +173,13 @@ struct KeysCommand: Command {
         "Only the removed device had admitted what is left out. Nothing that was written there is lost: to come back, enter the code below there with "
           + "\"heartlog keys join -\", or use \"heartlog keys pair\".")
     }
-    json["recoveryCode"] = code
     lines += [
       "Whoever has this code can read the vault. Write it down, and keep it apart: it will not be shown again.",
       code,
     ]
     do {
-      try context.show(json, lines.map(DisplayText.visible))
+      try context.show(
+        ["leftOut?": leftOut.map(\.replica).ifAny, "recoveryCode": code], lines.map(DisplayText.visible))
       try context.output.flush()
     } catch {
       throw CommandError(
@@ -304,15 +302,16 @@ struct PairingPage {
   }
 
   var json: JSONObject {
-    var json: JSONObject = ["peer": peer, "peerReplica": report.peer, "peerName": report.peerName]
-    if let device = report.admitted {
-      json["admitted"] =
-        [
-          "replica": device.replica, "name": device.name, "fingerprint": device.fingerprint,
-          "isOwn": device.isOwn,
-        ] as JSONObject
+    let admitted = report.admitted.map { device -> JSONObject in
+      [
+        "replica": device.replica, "name": device.name, "fingerprint": device.fingerprint,
+        "isOwn": device.isOwn,
+      ]
     }
-    return json + ["epochsReceived": report.epochsReceived, "epochsSent": report.epochsSent]
+    return [
+      "peer": peer, "peerReplica": report.peer, "peerName": report.peerName, "admitted?": admitted,
+      "epochsReceived": report.epochsReceived, "epochsSent": report.epochsSent,
+    ]
   }
 }
 

@@ -89,12 +89,10 @@ struct StatisticsPage {
       ]
     }
     let sources = statistics.sources.map { tally -> JSONObject in
-      var json: JSONObject = [
+      [
         "kind": "source", "replica": tally.replica, "name": name(tally.replica) ?? "",
+        "origin?": tally.origin, "events": tally.events,
       ]
-      json["origin"] = tally.origin
-      json["events"] = tally.events
-      return json
     }
     return (intervals + items + sources).map { $0 + asOf }
   }

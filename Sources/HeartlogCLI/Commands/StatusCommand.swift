@@ -123,8 +123,6 @@ struct ReplayCommand: Command {
 
 extension StoreStatus {
   func json(vault: VaultID? = nil) -> JSONObject {
-    var json: JSONObject = ["store": path, "replica": replica, "name": name]
-    json["vault"] = vault
     let replicas = devices.map { device -> JSONObject in
       [
         "id": device.replica, "name": device.name, "head": device.head, "events": device.events,
@@ -137,13 +135,11 @@ extension StoreStatus {
         "events": library.counts.events,
       ]
     }
-    json += [
-      "digest": digest, "events": events, "commits": commits, "bytes": bytes,
-      "replicas": replicas, "libraries": libraries,
+    return [
+      "store": path, "replica": replica, "name": name, "vault?": vault, "digest": digest, "events": events,
+      "commits": commits, "bytes": bytes, "replicas": replicas, "libraries": libraries,
+      "conflicts?": conflicts.ifAny, "withoutContent?": eventsWithoutContent.ifAny,
     ]
-    if conflicts > 0 { json["conflicts"] = conflicts }
-    if eventsWithoutContent > 0 { json["withoutContent"] = eventsWithoutContent }
-    return json
   }
 
   func lines(style: Style, width: Int?) -> [String] {

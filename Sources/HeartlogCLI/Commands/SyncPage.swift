@@ -158,63 +158,45 @@ struct SyncPage {
   }
 
   var json: JSONObject {
-    var json: JSONObject = ["peer": peer]
-    json["peerReplica"] = report.peer
-    json["peerName"] = report.peerName
-    json += [
-      "dryRun": report.isDryRun, "pull": isPull, "received": Self.json(report.received),
-      "sent": Self.json(report.sent), "changedItems": report.changedItems, "conflicts": conflicts,
-    ]
-    json["recoveryCode"] = report.recoveryCode
-    if report.erasure.eventCount > 0 { json += report.erasure.json }
-    if withoutContent > 0 { json["withoutContent"] = withoutContent }
-    json["streams"] = report.streams
-    json["forks"] = report.forks.map { fork in
-      var json: JSONObject = ["replica": fork.replica, "name": fork.name]
-      json["lastCommon"] = fork.lastCommon
-      json["isEnded"] = fork.isEnded
-      return json
+    let forks = report.forks.map { fork -> JSONObject in
+      [
+        "replica": fork.replica, "name": fork.name, "lastCommon?": fork.lastCommon, "isEnded": fork.isEnded,
+      ]
     }
-    json["skipped"] = report.skipped.map { stream -> JSONObject in
+    let skipped = report.skipped.map { stream -> JSONObject in
       [
         "replica": stream.replica, "name": stream.name, "firstCommit": stream.firstCommit,
         "cause": stream.cause.rawValue, "reason": stream.reason,
       ]
     }
-    json["erasureFailure"] = report.erasureFailure
-    json["peerDamage"] = report.peerDamage
-    if let unfinished = report.unfinished {
-      var left: JSONObject = [:]
-      left["commitsToReceive"] = unfinished.commitsToReceive
-      left["commitsToSend"] = unfinished.commitsToSend
-      json["unfinished"] = left
+    let unfinished = report.unfinished.map { left -> JSONObject in
+      ["commitsToReceive?": left.commitsToReceive, "commitsToSend?": left.commitsToSend]
     }
-    json["clocksAhead"] = report.clocksAhead.map { clock in
-      var json: JSONObject = [:]
-      json["replica"] = clock.replica
-      json["name"] = clock.name
-      json["aheadSeconds"] = Int(clock.milliseconds / 1_000)
-      return json
+    let clocks = report.clocksAhead.map { clock -> JSONObject in
+      ["replica?": clock.replica, "name?": clock.name, "aheadSeconds": Int(clock.milliseconds / 1_000)]
     }
-    json["clockAheadSeconds"] = report.peerClockAheadMilliseconds.map { Int($0 / 1_000) }
-    json["folder"] = report.folder.map(Self.json)
-    return json
+    let sums: JSONObject = [
+      "peer": peer, "peerReplica?": report.peer, "peerName?": report.peerName, "dryRun": report.isDryRun,
+      "pull": isPull, "received": Self.json(report.received), "sent": Self.json(report.sent),
+      "changedItems": report.changedItems, "conflicts": conflicts, "recoveryCode?": report.recoveryCode,
+    ]
+    return sums + (report.erasure.eventCount > 0 ? report.erasure.json : [:]) + [
+      "withoutContent?": withoutContent.ifAny, "streams": report.streams, "forks": forks,
+      "skipped": skipped, "erasureFailure?": report.erasureFailure, "peerDamage?": report.peerDamage,
+      "unfinished?": unfinished, "clocksAhead": clocks,
+      "clockAheadSeconds?": report.peerClockAheadMilliseconds.map { Int($0 / 1_000) },
+      "folder?": report.folder.map(Self.json),
+    ]
   }
 
   private static func json(_ amount: SyncReport.Amount) -> JSONObject {
-    var json: JSONObject = ["commits": amount.commits]
-    json["events"] = amount.events
-    json["bytes"] = amount.bytes
-    return json
+    ["commits": amount.commits, "events?": amount.events, "bytes": amount.bytes]
   }
 
   private static func json(_ folder: SyncReport.FolderFiles) -> JSONObject {
-    var json: JSONObject = [
+    [
       "runs": folder.runs, "placeholders": folder.placeholders, "damaged": folder.damaged,
-    ]
-    for (name, count) in [("plain", folder.plain), ("locked", folder.locked), ("revoked", folder.revoked)]
-    where count > 0 { json[name] = count }
-    return json + [
+      "plain?": folder.plain.ifAny, "locked?": folder.locked.ifAny, "revoked?": folder.revoked.ifAny,
       "waiting": folder.waiting, "copies": folder.copies, "foreign": folder.foreign,
       "written": folder.written, "removed": folder.removed,
     ]

@@ -20,10 +20,18 @@ extension SequenceNumber: JSONWritable {
 }
 
 /// An object of JSON output, with its members in order.
+///
+/// In a literal, a name that ends with "?" is that of a member which is left out if its value is nil, as docs/cli.md marks it. The
+/// question mark is not part of the name. Any other nil is written as null.
 struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
   private var members: [(name: String, value: any JSONWritable)]
 
-  init(dictionaryLiteral members: (String, any JSONWritable)...) { self.members = members }
+  init(dictionaryLiteral members: (String, any JSONWritable)...) {
+    self.members = members.compactMap { name, value in
+      guard name.last == "?" else { return (name, value) }
+      return (value as? any PossiblyNil)?.isNil ?? false ? nil : (String(name.dropLast()), value)
+    }
+  }
 
   init(_ fields: some Sequence<Field>) { members = fields.map { ($0.name, $0.value) } }
 
@@ -49,6 +57,24 @@ struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
     }
     json.endObject()
   }
+}
+
+private protocol PossiblyNil {
+  var isNil: Bool { get }
+}
+
+extension Optional: PossiblyNil {
+  fileprivate var isNil: Bool { self == nil }
+}
+
+extension Collection {
+  /// nil instead of an empty collection.
+  var ifAny: Self? { isEmpty ? nil : self }
+}
+
+extension BinaryInteger {
+  /// nil instead of 0.
+  var ifAny: Self? { self == 0 ? nil : self }
 }
 
 extension RFC3339 {
