@@ -135,7 +135,7 @@ struct DevicesCommand: Command {
           .init(device.replica.short, .name), .init(device.name), .init(Quantity.count(device.head)),
           .init(signed.map { Quantity.count($0) } ?? "–"), .init(Quantity.count(device.events)),
           .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-          .init(Self.remarks(device, now: now, context).joined(separator: ", "), .faint),
+          .init(device.remarks(at: now, context.times), .faint),
         ]
       })
     let names = store.deviceNames
@@ -174,32 +174,16 @@ struct DevicesCommand: Command {
     ]
   }
 
-  private static func remarks(
-    _ device: Device, now: Milliseconds, _ context: CommandContext
-  ) -> [String] {
-    var remarks: [String] = []
-    if device.isOwn { remarks.append("this device") }
-    if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
-    if device.isRetired { remarks.append("retired") }
-    if device.wallClockAheadSeconds >= 1 {
-      remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")
-    } else if let latest = device.latestTime, latest > now {
-      remarks.append("its clock was ahead, at \(context.times.text(latest)), and was set back")
-    }
-    return remarks
-  }
-
   private static func json(
     _ device: Device, _ signature: StreamSignature?, ownKey: PublicKey?
   ) -> JSONObject {
-    var json: JSONObject = [
+    [
       "id": device.replica, "name": device.name, "isOwn": device.isOwn, "head": device.head,
       "events": device.events, "lastSeen": RFC3339.text(device.lastSeen),
       "latestTime": RFC3339.text(device.latestTime), "wallClockAheadSeconds": device.wallClockAheadSeconds,
       "isRetired": device.isRetired, "isEnded": device.isEnded,
+      "fingerprint?": signature == nil ? ownKey?.fingerprint : nil, "signature": signature.map(Self.json),
     ]
-    if signature == nil { json["fingerprint"] = ownKey?.fingerprint }
-    return json + ["signature": signature.map(Self.json)]
   }
 
   private static func json(_ signature: StreamSignature) -> JSONObject {
@@ -280,6 +264,22 @@ enum Fingerprint {
   static func text(_ fingerprint: Digest) -> String {
     let digits = Array(fingerprint.description)
     return stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<$0 + 4]) }.joined(separator: " ")
+  }
+}
+
+extension Device {
+  /// What there is to say of a device besides its numbers.
+  func remarks(at now: Milliseconds, _ times: Zone) -> String {
+    var remarks: [String] = []
+    if isOwn { remarks.append("this device") }
+    if isEnded { remarks.append("forked: its two histories continue as separate replicas") }
+    if isRetired { remarks.append("retired") }
+    if wallClockAheadSeconds >= 1 {
+      remarks.append("its clock is \(Quantity.duration(seconds: wallClockAheadSeconds)) ahead")
+    } else if let latest = latestTime, latest > now {
+      remarks.append("its clock was ahead, at \(times.text(latest)), and was set back")
+    }
+    return remarks.joined(separator: ", ")
   }
 }
 

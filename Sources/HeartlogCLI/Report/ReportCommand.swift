@@ -164,7 +164,9 @@ struct EvidenceReport {
           [
             .name(device.name.isEmpty ? "(no name)" : device.name), .code(device.replica),
             .count(device.head),
-            .count(device.events), HTML(text: remarks(on: device.replica)),
+            .count(device.events),
+            HTML(
+              text: devices.first { $0.replica == device.replica }?.remarks(at: generated, .utc) ?? ""),
           ]
         }),
       HTML(.h3, "Keys, checkpoints and witnesses"),
@@ -195,18 +197,6 @@ struct EvidenceReport {
             + .lines(String(decoding: signature.checkpoint.note.bytes.dropLast(), as: UTF8.self))
         }
       }
-  }
-
-  private func remarks(on replica: ReplicaID) -> String {
-    guard let device = devices.first(where: { $0.replica == replica }) else { return "" }
-    var remarks: [String] = []
-    if device.isOwn { remarks.append("this device") }
-    if device.isEnded { remarks.append("forked: its two histories continue as separate replicas") }
-    if device.isRetired { remarks.append("retired") }
-    if let latest = device.latestTime, latest > generated {
-      remarks.append("its clock was ahead, at \(Zone.utc.text(latest))")
-    }
-    return remarks.joined(separator: ", ")
   }
 
   // MARK: - Activity
