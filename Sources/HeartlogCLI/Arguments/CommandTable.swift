@@ -67,22 +67,6 @@ struct CommandDescription: Sendable {
     case help = "Help"
   }
 
-  /// A command line, including a pipe before `heartlog`, and what it does, in one sentence.
-  struct Example: Equatable, Sendable {
-    let line: String
-    let note: String
-
-    init(_ line: String, _ note: String) { (self.line, self.note) = (line, note) }
-  }
-
-  /// An exit code that has a particular meaning for a command.
-  struct Ending: Equatable, Sendable {
-    let exitCode: ExitCode
-    let meaning: String
-
-    init(_ exitCode: ExitCode, _ meaning: String) { (self.exitCode, self.meaning) = (exitCode, meaning) }
-  }
-
   let name: String
   let group: Group
   /// A phrase that completes "heartlog NAME: …", without a full stop.
@@ -97,19 +81,21 @@ struct CommandDescription: Sendable {
     blocks.filter { !Self.isExample($0[0]) && Self.ending($0[0]) == nil }.map { $0.joined(separator: " ") }
   }
 
-  var examples: [Example] {
+  /// Command lines, including a pipe before `heartlog`, and what each does, in one sentence.
+  var examples: [(line: String, note: String)] {
     blocks.joined().filter(Self.isExample).map { line in
       let parts = line.split(separator: Self.noteMark)
-      return Example(String(parts[0]), String(parts[1]))
+      return (String(parts[0]), String(parts[1]))
     }
   }
 
-  var endings: [Ending] {
+  /// Exit codes that have a particular meaning for the command.
+  var endings: [(exitCode: ExitCode, meaning: String)] {
     blocks.filter { Self.ending($0[0]) != nil }.joined().reduce(into: []) { endings, line in
       if let ending = Self.ending(line) {
         endings.append(ending)
       } else if let last = endings.popLast() {
-        endings.append(Ending(last.exitCode, "\(last.meaning) \(line.drop { $0 == " " })"))
+        endings.append((last.exitCode, "\(last.meaning) \(line.drop { $0 == " " })"))
       }
     }
   }
@@ -123,10 +109,10 @@ struct CommandDescription: Sendable {
 
   private static func isExample(_ line: Substring) -> Bool { line.contains(noteMark) }
 
-  private static func ending(_ line: Substring) -> Ending? {
+  private static func ending(_ line: Substring) -> (exitCode: ExitCode, meaning: String)? {
     let parts = line.split(separator: ": ", maxSplits: 1)
     guard parts.count == 2, let code = Int32(parts[0]).flatMap(ExitCode.init) else { return nil }
-    return Ending(code, String(parts[1]))
+    return (code, String(parts[1]))
   }
 
   /// The parts of the usage line; lines break only between them.
@@ -207,23 +193,15 @@ struct Option: Hashable, Sendable {
     Option(long: long, short: short, value: nil, isRepeatable: true, summary: summary)
   }
 
+  /// With `ifAbsent`, the value may be absent: `--last`, `--last 3` or `--last=3`. The next word is its value only if it is one of that kind.
   static func value(
     _ long: String? = nil, short: Character? = nil, _ name: String, _ kind: ValueKind,
-    isRepeatable: Bool = false, _ summary: String
+    isRepeatable: Bool = false, ifAbsent: String? = nil, _ summary: String
   ) -> Option {
     precondition(long != nil || short != nil, "an option needs a name")
     return Option(
-      long: long, short: short, value: Value(name: name, kind: kind), isRepeatable: isRepeatable,
-      summary: summary)
-  }
-
-  /// An option whose value may be absent: `--last`, `--last 3` or `--last=3`. The next word is its value only if it is one of that kind.
-  static func optionalValue(
-    _ long: String, _ name: String, _ kind: ValueKind, ifAbsent: String, _ summary: String
-  ) -> Option {
-    Option(
-      long: long, short: nil, value: Value(name: name, kind: kind, ifAbsent: ifAbsent), isRepeatable: false,
-      summary: summary)
+      long: long, short: short, value: Value(name: name, kind: kind, ifAbsent: ifAbsent),
+      isRepeatable: isRepeatable, summary: summary)
   }
 
   /// Whether the next word always is its value.

@@ -10,14 +10,9 @@ struct Zone: Sendable {
   /// Seconds east of UTC at a time in seconds since 1970; nil for UTC.
   private let offsetSeconds: (@Sendable (Int64) -> Int64)?
 
-  static let utc = Zone()
+  static let utc = Zone(name: "UTC", offsetSeconds: nil)
 
-  private init() {
-    name = "UTC"
-    offsetSeconds = nil
-  }
-
-  init(name: String, offsetSeconds: @escaping @Sendable (Int64) -> Int64) {
+  init(name: String, offsetSeconds: (@Sendable (Int64) -> Int64)?) {
     self.name = name
     self.offsetSeconds = offsetSeconds
   }

@@ -4,7 +4,7 @@ import Heartlog
 struct UndoCommand: Command {
   private static let events = Argument(
     "EVENT", .variadic, .event, "An event to take back, of any device, as \"heartlog log\" shows it.")
-  private static let last = Option.optionalValue(
+  private static let last = Option.value(
     "last", "N", .count, ifAbsent: "1",
     "Take back the last N commits of this device; without N, the last one.")
   private static let since = Option.value(
