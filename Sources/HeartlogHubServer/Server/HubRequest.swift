@@ -130,23 +130,20 @@ enum HubRoute: Hashable, Sendable {
     else {
       throw HubRefusal(400, "The path is malformed")
     }
-    func only(_ methods: [String: HubRoute]) throws(HubRefusal) -> HubRoute {
-      guard query.isEmpty else { throw HubRefusal(400, "This path takes no query") }
+    func only(_ methods: [String: HubRoute], takesQuery: Bool = false) throws(HubRefusal) -> HubRoute {
+      guard takesQuery || query.isEmpty else { throw HubRefusal(400, "This path takes no query") }
       guard let route = methods[method] else {
         throw HubRefusal(
           405, "This path does not take this method", allow: methods.keys.sorted().joined(separator: ", "))
       }
       return route
     }
-    if words == ["healthz"] {
-      self = try only(["GET": .health])
-    } else if words == ["metrics"] {
-      self = try only(["GET": .metrics])
-    } else if words == ["v1", "challenges"] {
-      self = try only(["POST": .challenge])
-    } else if words == ["v1", "sessions"] {
-      self = try only(["POST": .openSession])
-    } else if words.count >= 3, words[0] == "v1", words[1] == "vaults" {
+    switch words {
+    case ["healthz"]: self = try only(["GET": .health])
+    case ["metrics"]: self = try only(["GET": .metrics])
+    case ["v1", "challenges"]: self = try only(["POST": .challenge])
+    case ["v1", "sessions"]: self = try only(["POST": .openSession])
+    case _ where words.count >= 3 && words[0] == "v1" && words[1] == "vaults":
       guard let vault = VaultID(String(words[2])) else {
         throw HubRefusal(400, "A vault has 32 lower-case hexadecimal digits")
       }
@@ -155,9 +152,6 @@ enum HubRoute: Hashable, Sendable {
       case nil: self = try only(["PUT": .createVault(vault)])
       case "keys" where rest.count == 1: self = try only(["GET": .keys(vault), "POST": .changeKeys(vault)])
       case "objects" where rest.count == 1:
-        guard method == "GET" else {
-          throw HubRefusal(405, "This path does not take this method", allow: "GET")
-        }
         let query = try Self.values(in: query, names: ["after", "limit"])
         var limit = HubLimits.listMax
         if let text = query["limit"] {
@@ -167,20 +161,18 @@ enum HubRoute: Hashable, Sendable {
           }
           limit = number
         }
-        self = .list(vault, after: try Self.cursor(query["after"]), limit: limit)
+        let cursor = try Self.cursor(query["after"])
+        self = try only(["GET": .list(vault, after: cursor, limit: limit)], takesQuery: true)
       case "changes" where rest.count == 1:
-        guard method == "GET" else {
-          throw HubRefusal(405, "This path does not take this method", allow: "GET")
-        }
-        self = .changes(vault, after: try Self.cursor(try Self.values(in: query, names: ["after"])["after"]))
+        let cursor = try Self.cursor(try Self.values(in: query, names: ["after"])["after"])
+        self = try only(["GET": .changes(vault, after: cursor)], takesQuery: true)
       case "objects":
         let name = String(path[words[4].startIndex...])
         guard ObjectPath.isObject(name) else { throw HubRefusal(400, "This is no object's name") }
         self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
       default: throw HubRefusal(404, "There is no such path")
       }
-    } else {
-      throw HubRefusal(404, "There is no such path")
+    default: throw HubRefusal(404, "There is no such path")
     }
   }
 
