@@ -137,13 +137,9 @@ public enum HubCommand {
     }
   }
 
-  private static func output(_ text: String, to descriptor: Int32) {
-    output(Array(text.utf8), to: descriptor)
-  }
-
   /// Writes all. What a closed pipe does not take is lost.
-  private static func output(_ bytes: [UInt8], to descriptor: Int32) {
-    bytes.withUnsafeBytes { bytes in
+  private static func output(_ text: String, to descriptor: Int32) {
+    Array(text.utf8).withUnsafeBytes { bytes in
       var start = 0
       while start < bytes.count, let base = bytes.baseAddress {
         let count = write(descriptor, base + start, bytes.count - start)

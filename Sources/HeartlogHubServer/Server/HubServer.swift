@@ -18,7 +18,7 @@ final class HubServer: @unchecked Sendable {
     var rate = 1_000
     var limits = ClientConnections.Limits()
     /// Gets a line of JSON for each request that failed or was slow.
-    var log: @Sendable ([UInt8]) -> Void = { _ in }
+    var log: @Sendable (String) -> Void = { _ in }
   }
 
   let service: HubService
@@ -239,36 +239,37 @@ final class HubServer: @unchecked Sendable {
     guard isTaken || isOfOperator else {
       throw HubRefusal(503, "Too many connections are open", retryAfter: 5)
     }
-    guard connection.header("Transfer-Encoding") == nil else {
+    let headers = connection.headers
+    guard headers["transfer-encoding"] == nil else {
       throw HubRefusal(411, "A body has a Content-Length, and no Transfer-Encoding")
     }
-    let length = connection.header("Content-Length")
-    if route.wantsBody, length == nil { throw HubRefusal(411, "A body has a Content-Length") }
-    guard let byteCount = Int(length ?? "0"), byteCount >= 0, connection.count("content-length") <= 1 else {
+    let lengths = headers["content-length"] ?? []
+    if route.wantsBody, lengths.isEmpty { throw HubRefusal(411, "A body has a Content-Length") }
+    guard let byteCount = Int(lengths.first ?? "0"), byteCount >= 0, lengths.count <= 1 else {
       throw HubRefusal(400, "The Content-Length is malformed")
     }
     guard byteCount <= route.bodyBytesMax else { throw HubRefusal(413, "The body is too large") }
-    guard connection.count("host") == 1 else { throw HubRefusal(400, "There is one Host header") }
-    let host = connection.header("Host")
-    let checkedHost = isOfOperator ? host ?? "" : try check(host: host)
+    guard let hosts = headers["host"], hosts.count == 1 else {
+      throw HubRefusal(400, "There is one Host header")
+    }
+    if !isOfOperator { try check(host: hosts[0]) }
     if route.needsSession, let vault = route.vault {
-      exchange.session = try service.session(authorization: connection.header("Authorization"), vault: vault)
+      exchange.session = try service.session(authorization: headers["authorization"]?.first, vault: vault)
     }
     let (token, vault) = (exchange.session?.token, exchange.session?.session.member.vault)
     guard connections.receive(exchange.connection, byteCount, vault: vault, session: token) else {
       throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1)
     }
     exchange.announced = byteCount
-    return HubRequest(route: route, host: checkedHost)
+    return HubRequest(route: route, host: hosts[0])
   }
 
   /// Refuses a host that is not one of this hub's: a signature for another one must be good for nothing here.
-  private func check(host: String?) throws(HubRefusal) -> String {
-    guard let host, !host.isEmpty else { throw HubRefusal(400, "There is no Host header") }
+  private func check(host: String) throws(HubRefusal) {
+    guard !host.isEmpty else { throw HubRefusal(400, "There is no Host header") }
     let (address, port) = (options.address, options.address.port == 0 ? port : options.address.port)
     let names = options.names.isEmpty ? address.loopbackNames(port: port) : options.names
     guard HubService.isName(host, of: names) else { throw HubRefusal(403, "This hub has another name") }
-    return host
   }
 
   private func send(_ answer: HubAnswer, _ exchange: Exchange, _ connection: ConnectionHandle) -> MHD_Result {
@@ -345,12 +346,19 @@ final class HubServer: @unchecked Sendable {
       exchange.status = 200
       return MHD_queue_response(connection.pointer, 200, response)
     case .changeKeys(let vault):
-      let answer = try service.answer(request, as: exchange.member)
+      let answer = try service.changeKeys(request, as: exchange.member)
       streams.check(vault)
       return send(answer, exchange, connection)
-    case .keys, .list: return send(try service.answer(request, as: exchange.member), exchange, connection)
-    case .health, .challenge, .openSession, .createVault:
-      return send(try service.answer(request), exchange, connection)
+    case .keys: return send(try service.keys(as: exchange.member), exchange, connection)
+    case .list(_, let cursor, let limit):
+      let list = try refusals(try service.engine.list(after: cursor, limit: limit, as: exchange.member))
+      return send(.json(200) { list.append(to: &$0) }, exchange, connection)
+    case .health:
+      try refusals(try service.engine.check())
+      return send(.text("ok"), exchange, connection)
+    case .challenge: return send(try service.challenge(request), exchange, connection)
+    case .openSession: return send(try service.openSession(request), exchange, connection)
+    case .createVault(let vault): return send(try service.create(vault, request), exchange, connection)
     }
   }
 
@@ -372,7 +380,7 @@ final class HubServer: @unchecked Sendable {
     }
     writer.endObject()
     writer.endLine()
-    options.log(writer.bytes)
+    options.log(String(decoding: writer.bytes, as: UTF8.self))
   }
 }
 
@@ -456,29 +464,22 @@ struct ConnectionHandle: @unchecked Sendable {
   func suspend() { MHD_suspend_connection(pointer) }
   func resume() { MHD_resume_connection(pointer) }
 
-  func header(_ name: String) -> String? {
-    MHD_lookup_connection_value(pointer, .HEADER_KIND, name).map { String(cString: $0) }
-  }
-
-  /// How many headers of a name there are.
-  func count(_ name: String) -> Int {
-    final class Counter {
-      let name: String
-      var count = 0
-      init(_ name: String) { self.name = name }
-    }
-    let counter = Counter(name)
-    withExtendedLifetime(counter) {
+  /// The values of all headers, by name in lower case.
+  var headers: [String: [String]] {
+    final class Found { var headers: [String: [String]] = [:] }
+    let found = Found()
+    withExtendedLifetime(found) {
       _ = MHD_get_connection_values(
         pointer, .HEADER_KIND,
-        { context, _, key, _ in
-          guard let context, let key else { return .YES }
-          let counter = Unmanaged<Counter>.fromOpaque(context).takeUnretainedValue()
-          if String(cString: key).lowercased() == counter.name { counter.count += 1 }
+        { context, _, name, value in
+          guard let context, let name else { return .YES }
+          let found = Unmanaged<Found>.fromOpaque(context).takeUnretainedValue()
+          found.headers[String(cString: name).lowercased(), default: []].append(
+            value.map { String(cString: $0) } ?? "")
           return .YES
-        }, Unmanaged.passUnretained(counter).toOpaque())
+        }, Unmanaged.passUnretained(found).toOpaque())
     }
-    return counter.count
+    return found.headers
   }
 
   var headerBytes: Int {

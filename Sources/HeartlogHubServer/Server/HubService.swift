@@ -37,40 +37,16 @@ struct HubService: Sendable {
 
   // MARK: Requests that are answered at once
 
-  /// Answers a request that needs no session.
-  func answer(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
-    switch request.route {
-    case .health:
-      try refusals(try engine.check())
-      return .text("ok")
-    case .challenge: return try challenge(request)
-    case .openSession: return try openSession(request)
-    case .createVault(let vault): return try create(vault, request)
-    default: preconditionFailure("answered by the server, or for a member")
-    }
+  func keys(as member: VaultMember) throws(HubRefusal) -> HubAnswer {
+    let keys = try refusals(try engine.keys(of: member.vault))
+    guard let keys, keys.keys.contains(member.key) else { throw HubRefusal.sessionOver }
+    return .keys(keys)
   }
 
-  /// Answers a request of whoever has a session.
-  func answer(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
-    switch request.route {
-    case .list(_, let cursor, let limit):
-      return .list(try refusals(try engine.list(after: cursor, limit: limit, as: member)))
-    case .changeKeys: return try changeKeys(request, as: member)
-    case .keys:
-      let keys = try refusals(try engine.keys(of: member.vault))
-      guard let keys, keys.keys.contains(member.key) else { throw HubRefusal.sessionOver }
-      return .keys(keys)
-    default: preconditionFailure("answered by the server, or without a session")
-    }
-  }
-
-  private func challenge(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  func challenge(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     _ = try request.object()
     let challenge = engine.challengeKey.challenge(for: request.host, at: WallClock.seconds)
-    return .json(200) { writer in
-      writer.name("challenge")
-      writer.value(Hexadecimal.text(challenge.bytes))
-    }
+    return .json(200) { $0.member("challenge", Hexadecimal.text(challenge.bytes)) }
   }
 
   /// Checks the challenge and the signature.
@@ -83,7 +59,7 @@ struct HubService: Sendable {
     }
   }
 
-  private func openSession(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  func openSession(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     let object = try request.object()
     guard let vault = VaultID(bytes: try object.hexadecimal("vault", 16)) else {
       preconditionFailure("the count was checked")
@@ -106,14 +82,12 @@ struct HubService: Sendable {
       throw HubRefusal.unknownChallenge
     }
     return .json(status) { writer in
-      writer.name("session")
-      writer.value(session)
-      writer.name("seconds")
-      writer.value(HubLimits.sessionSeconds)
+      writer.member("session", session)
+      writer.member("seconds", HubLimits.sessionSeconds)
     }
   }
 
-  private func create(_ vault: VaultID, _ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  func create(_ vault: VaultID, _ request: HubRequest) throws(HubRefusal) -> HubAnswer {
     let object = try request.object()
     let proof = try KeyProof(object)
     let invitation = object["invitation"]?.string
@@ -148,7 +122,7 @@ struct HubService: Sendable {
     return try open(201, vault, proof)
   }
 
-  private func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
+  func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     let object = try request.object()
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
     return .keys(
@@ -219,19 +193,9 @@ struct HubService: Sendable {
 extension HubAnswer {
   fileprivate static func keys(_ keys: AdmittedKeys) -> HubAnswer {
     .json(200) { writer in
-      writer.name("keys")
-      writer.beginArray()
-      for key in keys.devices { writer.value(key.description) }
-      writer.endArray()
-      if let root = keys.root {
-        writer.name("root")
-        writer.value(root.key.description)
-      }
+      writer.member("keys", strings: keys.devices.map(\.description))
+      if let root = keys.root { writer.member("root", root.key.description) }
     }
-  }
-
-  fileprivate static func list(_ list: HubList) -> HubAnswer {
-    .json(200) { list.append(to: &$0) }
   }
 }
 
@@ -247,11 +211,8 @@ extension HubList {
       writer.endArray()
     }
     writer.endArray()
-    writer.name("cursor")
-    writer.value(cursor)
-    writer.name("startsOver")
-    writer.value(startsOver)
-    writer.name("hasMore")
-    writer.value(hasMore)
+    writer.member("cursor", cursor)
+    writer.member("startsOver", startsOver)
+    writer.member("hasMore", hasMore)
   }
 }
