@@ -162,11 +162,12 @@ def problems(page):
 
 
 def schemes(page):
-    """The colors of the page by their names: in light, in dark and on paper."""
+    """The colors of the page by their names: in light, in dark and on paper. Those that a scheme does not set are those in light."""
     sheet = page.all("style")[0].text
     found = []
     for block in re.findall(r":root\s*{([^}]*)}", sheet):
-        found.append(dict(re.findall(r"--(\w+):\s*(#[0-9a-f]{6})", block)))
+        colors = dict(re.findall(r"--(\w+):\s*(#[0-9a-f]{6})", block))
+        found.append({**found[0], **colors} if found else colors)
     return found
 
 

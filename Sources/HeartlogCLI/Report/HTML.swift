@@ -166,19 +166,13 @@ enum ReportStyle {
       --paper: #ffffff; --band: #f3f4f6; --ink: #1b1b1f; --faint: #54565c; --line: #83868c;
       --accent: #8f1740; --good: #17602a; --bad: #a31515; --mark: #1f5fa8;
     }
-    @media (prefers-color-scheme: dark) {
+    @media screen and (prefers-color-scheme: dark) {
       :root {
         --paper: #141417; --band: #212126; --ink: #ececf0; --faint: #b3b5bc; --line: #80838a;
         --accent: #ff9db6; --good: #8bd796; --bad: #ff9c94; --mark: #7db8ff;
       }
     }
-    @media print {
-      :root {
-        color-scheme: light;
-        --paper: #ffffff; --band: #f3f4f6; --ink: #1b1b1f; --faint: #54565c; --line: #83868c;
-        --accent: #8f1740; --good: #17602a; --bad: #a31515; --mark: #1f5fa8;
-      }
-    }
+    @media print { :root { color-scheme: light; } }
     @page { size: A4; margin: 16mm 14mm; }
     * { box-sizing: border-box; }
     body {
