@@ -482,9 +482,7 @@ struct ConnectionHandle: @unchecked Sendable {
     return found.headers
   }
 
-  var headerBytes: Int {
-    Int(heartlog_request_header_bytes(pointer))
-  }
+  var headerBytes: Int { Int(heartlog_request_header_bytes(pointer)) }
 
   func send(_ answer: HubAnswer, closes: Bool) -> MHD_Result {
     let response = answer.body.withUnsafeBytes { body in

@@ -118,7 +118,11 @@ struct HubService: Sendable {
     guard try refusals(try engine.createVault(vault, keys: keys, invitation: word)) == .created else {
       throw refusal
     }
-    if let root = keys.root { try store(objects, as: VaultMember(vault: vault, key: root.key)) }
+    if let root = keys.root {
+      // A client puts again what is missing.
+      let member = VaultMember(vault: vault, key: root.key)
+      for object in objects { _ = try refusals(try engine.put(object.name, object.bytes, as: member)) }
+    }
     return try open(201, vault, proof)
   }
 
@@ -145,11 +149,6 @@ struct HubService: Sendable {
   }
 
   // MARK: Objects of encrypted vaults
-
-  /// Stores the objects that a vault is created with. A client puts again what is missing.
-  private func store(_ objects: [KeyObject], as root: VaultMember) throws(HubRefusal) {
-    for object in objects { _ = try refusals(try engine.put(object.name, object.bytes, as: root)) }
-  }
 
   /// Checks whether a member may put an object, and takes the keys from an epoch of the root or an admission.
   ///
