@@ -82,10 +82,6 @@ enum ValueKind: Hashable, Sendable {
         hint: "An ID has 1 to \(Quantity.count(Limits.itemBytesMax)) bytes and no control characters.")
     }
   }
-
-  static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.properties.generalCategory == .control
-  }
 }
 
 /// Finds the word that was probably meant.

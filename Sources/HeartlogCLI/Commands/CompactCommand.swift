@@ -27,8 +27,7 @@ struct CompactCommand: Command {
     let report = try context.withByteProgress("compacting") { try store.compact(progress: $0) }
     let snapshot = try store.snapshot()
     let canHaveSnapshot = try snapshot != nil || store.contentGeneration() != nil
-    let findings = store.findings
-    try store.close()
+    let code = try context.close(store)
     let shown = snapshot.map {
       "snapshot of \(Quantity.count($0.events, "event")): \(Quantity.size(bytes: $0.bytes))"
     }
@@ -36,7 +35,6 @@ struct CompactCommand: Command {
       report.erased.json + Self.json(report.sealed) + [
         "snapshot": snapshot.map { ["events": $0.events, "bytes": $0.bytes] as JSONObject }
       ], report.erased.lines + [Self.line(report.sealed)] + [shown].compactMap(\.self))
-    let code = try context.report(findings, includesTorn: true)
     guard snapshot == nil, code == .success else { return code }
     guard canHaveSnapshot else { throw CommandError.contentIsChanging }
     throw CommandError(.cannotCreate, "cannot write a snapshot of this store")

@@ -222,8 +222,7 @@ struct DevicesCommand: Command {
       throw CommandError(.usage, "a store cannot drop its own replica")
     }
     let folder = try store.drop(replica)
-    let code = try context.report(store.findings, includesTorn: true)
-    try store.close()
+    let code = try context.close(store)
     try context.show(
       ["id": replica, "isDropped": true, "folder": folder],
       ["dropped: \(shown)", "  \(DisplayText.visible(folder))"])
@@ -235,8 +234,7 @@ struct DevicesCommand: Command {
     let replica = try Moment.replica(
       named: subject ?? "", among: store.droppedReplicas().map { ($0, "") })
     try store.keep(replica)
-    let code = try context.report(store.findings, includesTorn: true)
-    try store.close()
+    let code = try context.close(store)
     try context.show(["id": replica, "isDropped": false], ["kept: \(replica.short)"])
     return code
   }

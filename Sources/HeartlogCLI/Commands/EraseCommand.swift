@@ -55,12 +55,11 @@ struct EraseCommand: Command {
       }
     let dryRun =
       "\(Quantity.count(report.eventCount, "event")) would be erased; dry run, nothing was written"
-    let findings = store.findings
-    try store.close()
+    let code = try context.close(store)
     try context.show(
       ["dryRun": isDryRun] + report.json,
       isDryRun ? [dryRun] : report.lines + ["other devices erase it at their next sync"])
-    return try context.report(findings, includesTorn: true)
+    return code
   }
 }
 

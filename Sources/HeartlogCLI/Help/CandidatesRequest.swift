@@ -41,7 +41,7 @@ struct CandidatesRequest {
       .filter { value in
         // Programs take a word that begins with a hyphen for an option, and terminals take control characters for commands.
         (!value.text.utf8.starts(with: "-".utf8) || before.contains("--"))
-          && !value.text.unicodeScalars.contains(where: ValueKind.isControl)
+          && !value.text.unicodeScalars.contains { $0.properties.generalCategory == .control }
       }.map { (text: line.valuePrefix + $0.text, summary: $0.summary) }
     let options = line.options.flatMap { option in option.spellings.map { ($0, option.summary) } }
     let candidates = (options + values).filter { $0.text.utf8.starts(with: typed.text.utf8) }

@@ -130,7 +130,7 @@ enum Terminal {
   static func sink(descriptor: Int32, environment: [String: String]) -> Output.Sink {
     let columns = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     return Output.Sink(
-      write: { write($0, to: descriptor) },
+      write: { writeAll($0, to: descriptor) },
       isTerminal: isatty(descriptor) == 1,
       width: { width(of: descriptor) ?? columns })
   }
@@ -143,18 +143,12 @@ enum Terminal {
   }
 
   /// Writes all of `bytes`. Returns nil, or the errno of the failure.
-  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
+  static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
       // `rest` is a slice of `bytes`, which has a base address because it is not empty.
       let slice = UnsafeRawBufferPointer(rebasing: rest)
-      #if canImport(Darwin)
-        let count = Darwin.write(descriptor, slice.baseAddress, slice.count)
-      #elseif canImport(Musl)
-        let count = Musl.write(descriptor, slice.baseAddress, slice.count)
-      #else
-        let count = Glibc.write(descriptor, slice.baseAddress, slice.count)
-      #endif
+      let count = write(descriptor, slice.baseAddress, slice.count)
       if count >= 0 {
         rest = rest.dropFirst(count)
         continue

@@ -226,7 +226,7 @@ private struct Handle: ~Copyable {
   deinit { close(descriptor) }
 
   func write(_ bytes: [UInt8]) throws {
-    if let number = bytes.withUnsafeBytes({ Terminal.write($0, to: descriptor) }) {
+    if let number = bytes.withUnsafeBytes({ Terminal.writeAll($0, to: descriptor) }) {
       throw SystemError(number: number)
     }
   }
