@@ -3,12 +3,6 @@ import HeartlogLibraries
 import HeartlogSync
 import HeartlogTesting
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The device that the program is: one store that all apps share, a clock, and perhaps a second device beside it.
 struct Device: Sendable {
   /// The origin of its commits. Another program on the same store has another one.

@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 import HeartlogLibraries
 
 /// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.

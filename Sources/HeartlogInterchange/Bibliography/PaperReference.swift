@@ -1,12 +1,5 @@
 import Heartlog
-import HeartlogFormat
 import HeartlogLibraries
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// A paper as bibliographies describe it: the intermediate form between a record of a file and an item.
 struct PaperReference: Sendable {

@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 import HeartlogLibraries
 
 /// A date as bibliographies give it: a year, a month, a day or a time.

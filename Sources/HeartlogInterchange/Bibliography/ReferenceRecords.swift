@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 import HeartlogLibraries
 
 /// The records of a bibliography. Which of them are the same paper is decided before any becomes an item.

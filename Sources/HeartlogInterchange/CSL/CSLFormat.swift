@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 import HeartlogLibraries
 
 /// CSL-JSON, as read and written by Zotero, pandoc and citation processors: an array of items, or one item.

@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 import HeartlogLibraries
 
 /// RIS, as read and written by EndNote, Zotero, Mendeley and publishers, and the tagged text of PubMed and the Web of Science, which is only

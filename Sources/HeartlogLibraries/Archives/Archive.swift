@@ -1,11 +1,4 @@
 import Heartlog
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// An item of the Internet Archive, such as an album, a show, a film or a book.
 public struct Archive: FavoriteItem, Hashable {

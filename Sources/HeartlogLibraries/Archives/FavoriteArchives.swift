@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The favorite archives of an Internet Archive player, with the interface of its `Player`.
 ///
 /// ```swift

@@ -1,11 +1,4 @@
 import Heartlog
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// A file of an archive, which can be played directly.
 public struct Track: FavoriteItem, Hashable {

@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// An audiobook.
 public struct Book: FavoriteItem, Hashable {
   public static let library = "books"

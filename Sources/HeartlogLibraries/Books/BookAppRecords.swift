@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The audiobook app's array of books, with their positions: dates as seconds since 2001, and the address for
 /// downloading the audio in place of its file.
 struct BookRecordList: AppRecordList {

@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The tracks of a cue sheet, which define the chapters of an audiobook.
 ///
 /// The format is that of CDRWIN's User's Guide, appendix A, limited to one audio file: `TITLE`, `TRACK`,

@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The result of saving an array of books.
 public struct BookSaveReport: Sendable {
   /// Books that were added to the library, in the order of the array.

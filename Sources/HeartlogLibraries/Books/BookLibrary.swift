@@ -1,12 +1,6 @@
 import Heartlog
 import Synchronization
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The books of a player, its settings, and the position in each book, in a store. The interface is that of
 /// an app's persistence manager.
 ///

@@ -1,12 +1,6 @@
 import Heartlog
 import Observation
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The books of a player for views: the library, the current book with its position, and the settings.
 ///
 /// What a person does shows at once. It is written in the background, in order and with its own time; if a write

@@ -1,12 +1,5 @@
 import Heartlog
 import HeartlogFiles
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// Parsing of the answers of LibriVox: `{"books": […]}`.
 extension Book {

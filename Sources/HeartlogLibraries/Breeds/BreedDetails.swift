@@ -1,12 +1,6 @@
 import Heartlog
 import Observation
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 extension FavoritesManager {
   /// The liked images as they change: first the current set, then the set after each change.
   ///

@@ -1,11 +1,4 @@
 import Heartlog
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// An image of a dog. Images are equal if their URLs are, whatever their flags: a property of an `@Observable` class does
 /// not tell its observers of a value that is equal. `BreedDetailsModel.images` does.

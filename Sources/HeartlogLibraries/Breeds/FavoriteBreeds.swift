@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The liked images of a dog-breed browser, with the interface of its `FavoritesManager`.
 ///
 /// ```swift

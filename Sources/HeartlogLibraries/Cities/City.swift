@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 
 /// A city of the catalog.
 public struct City: FavoriteItem, Hashable {

@@ -1,12 +1,6 @@
 import Heartlog
 import Synchronization
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// All cities that an app knows, with their flags: what its searches and lists read.
 ///
 /// `InMemoryCityRepository` is one. The favorites themselves are in a `FavoriteCityRepository`.

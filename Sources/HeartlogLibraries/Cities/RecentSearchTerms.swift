@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Recent search terms: at most eight, newest first.
 ///
 /// Each term is a separate field, `recent/<term>` of the item `city-search` in the library `settings`. Its

@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Describes a library: its fields, the spelling of its ids, its titles and web addresses, and its own file
 /// formats.
 ///

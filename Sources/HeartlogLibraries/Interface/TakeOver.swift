@@ -1,11 +1,4 @@
 import Heartlog
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// The result of taking over what an app kept before it had a store.
 ///

@@ -1,11 +1,4 @@
 import Heartlog
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// An answer of the arXiv API: an Atom feed. If the answer is an error, it is refused with arXiv's own
 /// message.

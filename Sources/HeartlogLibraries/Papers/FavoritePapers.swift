@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The favorite papers of an arXiv app, with the interface of its `ArXivController`.
 ///
 /// ```swift

@@ -1,11 +1,5 @@
 import Heartlog
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A paper on arXiv in one of its versions. Each version is a separate paper.
 public struct Paper: FavoriteItem, Hashable {
   public static let library = "papers"

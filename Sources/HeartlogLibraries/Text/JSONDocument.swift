@@ -1,11 +1,4 @@
 import Heartlog
-import HeartlogFormat
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// A JSON text with many records.
 ///

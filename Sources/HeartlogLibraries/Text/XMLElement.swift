@@ -1,5 +1,4 @@
 import Heartlog
-import HeartlogFormat
 
 /// An element of an XML document, with its text and its children.
 ///
