@@ -13,9 +13,7 @@ package struct BibTeXFormat: FileFormat {
   /// Creates the format, which has no settings.
   package init() {}
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool {
-    library.isOpaque || library.traits.contains(.publications)
-  }
+  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
   package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     var isLineStart = true
@@ -87,7 +85,7 @@ extension PaperReference {
   }
 
   private mutating func takeDates(_ entry: BibTeXEntry) throws(LibraryError) {
-    let month = try entry.text("month").flatMap(ReferenceDate.month(in:)).map { ReferenceDate.months[$0 - 1] }
+    let month = try entry.text("month").flatMap(ReferenceDate.month(in:)).map { FileDate.months[$0 - 1] }
     let year = try entry.text("year")
     var texts = try [entry.text("date"), year].compactMap { $0 }
     if let month {
@@ -177,7 +175,7 @@ struct BibTeXWriter {
     if let date = reference.publishedDate {
       add("date", time(date.time))
       add("year", String(RFC3339.text(date.time).prefix(4)))
-      entry += "  month = \(ReferenceDate.months[date.numbers[1] - 1]),\n"
+      entry += "  month = \(FileDate.months[date.numbers[1] - 1]),\n"
     }
     add("updated", reference.updatedDate.map { time($0.time) })
     if let arXiv = reference.arXiv {

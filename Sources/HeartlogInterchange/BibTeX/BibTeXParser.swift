@@ -40,7 +40,7 @@ struct BibTeXParser {
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    macros = Dictionary(uniqueKeysWithValues: ReferenceDate.months.map { ($0, Array($0.utf8)) })
+    macros = Dictionary(uniqueKeysWithValues: FileDate.months.map { ($0, Array($0.utf8)) })
   }
 
   /// The next entry, or a refusal of one that could not be read; `nil` at the end.
@@ -53,7 +53,7 @@ struct BibTeXParser {
       }
       guard bytes[start] == UInt8(ascii: "@") else { continue }
       if offset > limit { limit = nextStart(after: offset, onlyAtLines: true) }
-      if let byte = current, byte == 0x20 || byte == 0x09, Self.beginsEntry(bytes, at: start) { skipBlanks() }
+      if let byte = current, byte == 0x20 || byte == 0x09, Self.beginsEntry(bytes, at: start) { skipSpace() }
       guard offset < limit, Self.isLetter(bytes[offset]) else { continue }
       let name = takeName().lowercased()
       do throws(MalformedError) {
@@ -239,10 +239,6 @@ struct BibTeXParser {
     }
   }
 
-  private mutating func skipBlanks() {
-    while let byte = current, byte == 0x20 || byte == 0x09 { offset += 1 }
-  }
-
   private mutating func take(_ close: UInt8, of name: String) throws(MalformedError) {
     skipSpace()
     guard current == close else {
@@ -280,12 +276,7 @@ struct BibTeXParser {
 
   /// Whether a character cannot occur in a name.
   private static func isSpecial(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "'"), UInt8(ascii: "("),
-      UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: "="), UInt8(ascii: "{"), UInt8(ascii: "}"):
-      true
-    default: false
-    }
+    "\"#%'(),={}".utf8.contains(byte)
   }
 
   // MARK: - Lines

@@ -27,13 +27,7 @@ struct PaperReference: Sendable {
 
   /// Extracts what bibliographies can express from an item.
   init(_ item: FileItem) {
-    func text(_ name: String) -> String? {
-      if case .string(let text)? = item[name] { text } else { nil }
-    }
-    func texts(_ name: String) -> [String] {
-      guard case .json(let json)? = item[name] else { return [] }
-      return (json.value.array ?? []).compactMap(\.string)
-    }
+    func text(_ name: String) -> String? { item[name]?.text }
     func date(_ name: String) -> ReferenceDate? {
       text(name).flatMap { try? RFC3339.parse($0) }.map { ReferenceDate(time: $0) }
     }
@@ -41,8 +35,8 @@ struct PaperReference: Sendable {
     doi = item.id.hasPrefix("doi:") ? String(item.id.dropFirst(4)) : text("doi")
     title = text("title")
     summary = text("summary")
-    authors = texts("authors")
-    categories = texts("categories")
+    authors = item["authors"]?.texts ?? []
+    categories = item["categories"]?.texts ?? []
     publishedDate = date("publishedDate")
     updatedDate = date("updatedDate")
     link = text("linkURL")

@@ -91,9 +91,6 @@ struct ReferenceDate: Hashable, Sendable {
     return text.prefix(64).split { !$0.isLetter }.lazy.compactMap { month(named: $0) }.first
   }
 
-  /// The names of the months in BibTeX.
-  static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-
   private static let monthNames = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
     "november",

@@ -14,9 +14,7 @@ package struct CSLFormat: FileFormat {
   /// Creates the format, which has no settings.
   package init() {}
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool {
-    library.isOpaque || library.traits.contains(.publications)
-  }
+  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
   /// Recognizes a first item with one of CSL's types; in a library without a descriptor, also with a date, a name or
   /// `custom` as only CSL writes them.

@@ -194,7 +194,7 @@ enum CSVCell {
   private static func number(
     _ text: String, _ name: String, decimalComma: Bool
   ) throws(LibraryError) -> FieldValue {
-    let digits = decimalComma && !text.contains(".") ? text.replacing(comma: ".") : text
+    let digits = decimalComma && !text.contains(".") ? text.replacing(",", with: ".") : text
     if let integer = Int64(digits) { return .int64(integer) }
     // Swift also parses "nan" and "0x1p4", which are not numbers here.
     let isDecimal = digits.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) }
@@ -217,10 +217,8 @@ enum CSVCell {
   /// Parses a text as JSON; `nil` if it is not JSON, and for null, which is an ordinary word.
   private static func json(_ text: String) -> JSONValue? {
     // The first byte rules out most texts.
-    guard let first = text.utf8.first, "\"[{-0123456789tf".utf8.contains(first),
-      let json = try? JSONValue.parse(text)
-    else { return nil }
-    return json
+    guard let first = text.utf8.first, "\"[{-0123456789tf".utf8.contains(first) else { return nil }
+    return try? JSONValue.parse(text)
   }
 
   /// Encodes a value as a cell.
@@ -286,11 +284,5 @@ enum CSVCell {
       output.append(byte)
     }
     output.append(UInt8(ascii: "\""))
-  }
-}
-
-extension String {
-  fileprivate func replacing(comma replacement: Character) -> String {
-    String(map { $0 == "," ? replacement : $0 })
   }
 }

@@ -18,9 +18,7 @@ package struct GeoJSONFormat: FileFormat {
   /// Creates the format, which has no settings.
   package init() {}
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool {
-    library.isOpaque || library.traits.contains(.places)
-  }
+  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.places) }
 
   package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let names = JSONOutline(beginning).objectNames

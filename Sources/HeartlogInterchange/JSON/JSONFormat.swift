@@ -100,8 +100,7 @@ package struct JSONFormat: FileFormat {
       var json = JSONWriter()
       json.beginObject()
       json.member(FieldName.id, item.id)
-      json.name(FieldName.favoritedDate)
-      if let date = item.favoritedDate { json.value(RFC3339.text(date)) } else { json.null() }
+      json.member(FieldName.favoritedDate, item.favoritedDate.map { RFC3339.text($0) })
       if !item.isFavorite { json.member(FieldName.isFavorite, false) }
       for field in item.fields where !field.value.isNull { json.member(field.name, field.value) }
       json.endObject()
@@ -166,8 +165,7 @@ package struct JSONLinesFormat: FileFormat {
       json.member("library", library.name)
       json.member("id", item.id)
       json.member("isFavorite", item.isFavorite)
-      json.name("favoritedDate")
-      if let date = item.favoritedDate { json.value(RFC3339.text(date)) } else { json.null() }
+      json.member("favoritedDate", item.favoritedDate.map { RFC3339.text($0) })
       json.member("fields", item.fields)
       json.endObject()
       output += json.bytes

@@ -12,9 +12,7 @@ package struct RISFormat: FileFormat {
   /// Creates the format, which has no settings.
   package init() {}
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool {
-    library.isOpaque || library.traits.contains(.publications)
-  }
+  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
   package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     if DatabaseText(beginning) != nil { return true }

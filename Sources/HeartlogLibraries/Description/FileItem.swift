@@ -124,6 +124,8 @@ extension FieldValue {
 
   /// The text of a string; `nil` for any other value.
   package var text: String? { if case .string(let text) = self { text } else { nil } }
+  /// The texts of a list; none if it is something else.
+  package var texts: [String] { (jsonValue.array ?? []).compactMap(\.string) }
 
   /// The value of a number; `nil` for any other value.
   package var number: Double? {

@@ -164,6 +164,8 @@ extension LibraryDescriptor {
 
   /// Whether the fields of the items are unknown.
   package var isOpaque: Bool { fields.isEmpty }
+  /// Whether the items may be of a kind: nothing is known of those of an opaque library.
+  package func mayHold(_ trait: LibraryTrait) -> Bool { isOpaque || traits.contains(trait) }
 
   /// The names of the local fields.
   package var localFields: Set<String> { Set(fields.filter(\.isLocal).map(\.name)) }

@@ -168,7 +168,8 @@ package struct ArXivIdentifier: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  fileprivate func has(_ text: StaticString, at offset: Int) -> Bool {
+  /// Whether a text stands at this offset.
+  func has(_ text: StaticString, at offset: Int) -> Bool {
     let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     return offset >= 0 && count - offset >= expected.count
       && self[offset..<offset + expected.count].elementsEqual(expected)

@@ -2,6 +2,11 @@ import Heartlog
 
 /// Dates as files of other programs write them.
 package enum FileDate {
+  /// The first letters of the English names of the months, as BibTeX names them, too.
+  package static let months = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
+
   /// The time of a number, whose size shows its unit and its beginning: seconds, milliseconds, microseconds or
   /// nanoseconds since 1970, or since 1601 as Windows and Chrome count, there also in units of 100 ns. `nil` for
   /// a number that is no time from 1970 to 2199.
@@ -52,9 +57,6 @@ package enum FileDate {
     private var isAfternoon: Bool?
     private var isSound = true
 
-    private static let monthNames = [
-      "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ]
     private static let weekdays: Set<String> = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
     init(_ text: String) {
@@ -89,7 +91,7 @@ package enum FileDate {
         let separator = word.first(where: { "-/.".contains($0) })
       {
         takeDay(word.split(separator: separator, omittingEmptySubsequences: false), separator: separator)
-      } else if let index = Self.monthNames.firstIndex(of: String(lowered.prefix(3))), lowered.count >= 3 {
+      } else if let index = FileDate.months.firstIndex(of: String(lowered.prefix(3))), lowered.count >= 3 {
         months.append(index + 1)
       } else if ["z", "utc", "gmt", "ut"].contains(lowered) {
         offset = "Z"

@@ -51,11 +51,7 @@ private struct XMLParser {
     MalformedError("XML with \(what), at byte offset \(offset)")
   }
 
-  private func isAt(_ text: StaticString) -> Bool {
-    let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    return bytes.count - offset >= expected.count
-      && bytes[offset..<offset + expected.count].elementsEqual(expected)
-  }
+  private func isAt(_ text: StaticString) -> Bool { bytes.has(text, at: offset) }
 
   private mutating func take(_ text: StaticString) -> Bool {
     guard isAt(text) else { return false }
