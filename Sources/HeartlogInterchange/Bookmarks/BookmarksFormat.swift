@@ -44,8 +44,7 @@ package struct BookmarksFormat: FileFormat {
     var contents = FileContents()
     var collections = FileCollections()
     func take(_ bookmark: Bookmark) {
-      var unusable: [String] = []
-      contents.takeNumbered(line: bookmark.line, id: bookmark.address) { () throws(LibraryError) in
+      contents.take(line: bookmark.line, id: bookmark.address, isNumbered: true) { () throws(LibraryError) in
         var item = try library.checked(try Self.item(bookmark, of: library))
         guard !bookmark.isOwn else { return item }
         // The folder of an export has the name of its library.
@@ -56,12 +55,8 @@ package struct BookmarksFormat: FileFormat {
         } else {
           names += bookmark.tags
         }
-        unusable += names.filter { !collections.insert(item.id, into: $0) }
+        collections.insert(item.id, into: names, line: bookmark.line)
         return item
-      }
-      for name in unusable {
-        contents.remark(
-          line: bookmark.line, "a collection cannot have the name \(name.quoted); it was left out")
       }
     }
     if bytes.first(where: { !$0.isASCIIWhiteSpace }) == UInt8(ascii: "{") {
@@ -168,7 +163,7 @@ package struct BookmarksFormat: FileFormat {
     }
     let collections = item.fields.filter { $0.name.hasPrefix(collectionPrefix) }
       .map { String($0.name.dropFirst(collectionPrefix.count)) }
-    let tags = (item["tags"]?.jsonValue.array ?? []).compactMap(\.string) + collections
+    let tags = (item["tags"]?.texts ?? []) + collections
     if !tags.isEmpty { attribute(Bookmark.tagsName, tags.joined(separator: ",")) }
     attribute(Bookmark.libraryName, library.name)
     attribute(Bookmark.idName, item.id)

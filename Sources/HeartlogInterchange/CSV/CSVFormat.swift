@@ -61,19 +61,15 @@ package struct CSVFormat: FileFormat {
     let decimalComma = rows.separator != UInt8(ascii: ",")
     var collections = FileCollections()
     while let (line, row) = rows.next() {
-      var unusable: [String] = []
       contents.take(line: line) { () throws(LibraryError) in
         switch row {
         case .malformed(let reason): throw .invalidItem(reason)
         case .cells(let cells):
           let (read, folders) = try item(cells, columns, of: library, decimalComma: decimalComma)
           let item = try library.checked(read)
-          unusable = folders.filter { !collections.insert(item.id, into: $0) }
+          collections.insert(item.id, into: folders, line: line)
           return item
         }
-      }
-      for name in unusable {
-        contents.remark(line: line, "a collection cannot have the name \(name.quoted); it was left out")
       }
     }
     collections.apply(to: &contents)

@@ -121,19 +121,26 @@ struct FileCollections {
 
   private var ids: [String: [[UInt8]]] = [:]
   private var seen: [String: Set<[UInt8]>] = [:]
+  private var unusable: [(line: Int, name: String)] = []
 
-  /// Adds an item to a collection, at its end.
-  ///
-  /// - Returns: Whether a collection can have that name.
-  mutating func insert(_ id: String, into name: String) -> Bool {
-    guard (try? NameRules.checkFieldName(Self.prefix + name)) != nil else { return false }
+  /// Adds the item of a line to collections, at their ends.
+  mutating func insert(_ id: String, into names: [String], line: Int) {
     let id = Array(id.utf8)
-    if seen[name, default: []].insert(id).inserted { ids[name, default: []].append(id) }
-    return true
+    for name in names {
+      if (try? NameRules.checkFieldName(Self.prefix + name)) == nil {
+        unusable.append((line, name))
+      } else if seen[name, default: []].insert(id).inserted {
+        ids[name, default: []].append(id)
+      }
+    }
   }
 
-  /// Adds the positions in the collections to the items of a file.
+  /// Adds the positions in the collections to the items of a file, and a remark on each name that a collection cannot
+  /// have.
   func apply(to contents: inout FileContents) {
+    for (line, name) in unusable {
+      contents.remark(line: line, "a collection cannot have the name \(name.quoted); it was left out")
+    }
     guard !ids.isEmpty else { return }
     var fields: [[UInt8]: [Field]] = [:]
     for (name, ids) in ids {

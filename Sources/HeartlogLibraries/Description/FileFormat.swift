@@ -133,25 +133,18 @@ public struct FileContents: Sendable {
   }
 
   /// Adds the record that `read` returns, or a refusal with the error that it throws.
-  package mutating func take(line: Int, _ read: () throws(LibraryError) -> FileItem) {
-    do {
-      take(try read(), line: line)
-    } catch {
-      count += 1
-      refuse(line: line, error.description)
-    }
-  }
-
-  /// Adds the record that `read` returns, or a refusal with the error that it throws and the number of the record, in
-  /// a format that may have all records on one line.
-  package mutating func takeNumbered(
-    line: Int, id: String?, _ read: () throws(LibraryError) -> FileItem
+  ///
+  /// - Parameter isNumbered: whether a refusal has the number of the record, as in a format that may have all records
+  ///   on one line.
+  package mutating func take(
+    line: Int, id: String? = nil, isNumbered: Bool = false, _ read: () throws(LibraryError) -> FileItem
   ) {
     do {
       take(try read(), line: line)
     } catch {
       count += 1
-      refusals.append(Refusal(line: line, reason: error.description, record: count, id: id))
+      let number = isNumbered ? count : nil
+      refusals.append(Refusal(line: line, reason: error.description, record: number, id: id))
     }
   }
 
@@ -162,7 +155,8 @@ public struct FileContents: Sendable {
   ) {
     for record in records {
       let value = Result { () throws(LibraryError) in try document.value(record) }
-      takeNumbered(line: record.line, id: (try? value.get()).flatMap(Self.id)) { () throws(LibraryError) in
+      let id = (try? value.get()).flatMap(Self.id)
+      take(line: record.line, id: id, isNumbered: true) { () throws(LibraryError) in
         try read(try value.get())
       }
     }
