@@ -27,7 +27,7 @@ public final class FavoritesStore: Sendable {
   package let options: StoreOptions
   let fileSystem: any FileSystem
   let engine: Engine
-  var log: CommitLog { engine.log }
+  package var log: CommitLog { engine.log }
   var projection: Projection { engine.projection }
   var snapshots: SnapshotKeeper { engine.snapshots }
   /// What reads compare to learn that another process has written.

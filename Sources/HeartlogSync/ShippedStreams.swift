@@ -113,15 +113,13 @@ package protocol ShippedStreams: Sendable {
   var vault: VaultMembership? { get }
 
   /// The keys of the store's vault; `nil` for a store that keeps none.
-  var vaultKeys: (any VaultKeyStore)? { get }
+  var vaultKeys: FavoritesStore? { get }
 
   /// Makes the store a member of the vault that it agreed on with another store; established, if that one is a member, too.
   func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
 }
 
 extension ShippedStreams {
-  package func droppedReplicas() throws(HeartlogError) -> [ReplicaID] { [] }
-
   /// The damage that prevents writes to the store, if any.
   var corruption: Finding? { findings.first { $0.verdict == .corrupt } }
 

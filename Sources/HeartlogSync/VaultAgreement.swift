@@ -18,12 +18,6 @@ package enum VaultAgreement: Hashable {
     /// Whether a person asked to join the other end's vault.
     var joins = false
 
-    package init(membership: VaultMembership, isEmpty: Bool = false, joins: Bool = false) {
-      self.membership = membership
-      self.isEmpty = isEmpty
-      self.joins = joins
-    }
-
     /// Whether it may join any vault.
     fileprivate var isFree: Bool {
       joins || !membership.id.isEncrypted && (isEmpty || !membership.isEstablished)

@@ -566,7 +566,7 @@ struct KeyRotationTests {
     #expect(error?.message == "this is not the recovery code of this vault")
     #expect(throws: HeartlogError.self) { try devices.newCode(stores[1], with: "1234") }
     for store in stores {
-      #expect(try store.keyFile("recovery") ?? [] == [] && store.keyFile("unshown") ?? [] == [])
+      #expect(try store.log.keyFile("recovery") ?? [] == [] && store.log.keyFile("unshown") ?? [] == [])
     }
   }
 

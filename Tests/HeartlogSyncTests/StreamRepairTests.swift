@@ -256,7 +256,7 @@ struct StreamRepairTests {
       while after < head.commit.rawValue {
         let run = try #require(
           try fork.open().streamRun(of: head.replica, after: after, upTo: head.commit))
-        guard case .appended = try forked.restore(run) else { break }
+        guard case .appended = try forked.log.restore(run) else { break }
         after = run.lastCommit.rawValue
       }
     }

@@ -250,7 +250,7 @@ extension CommitLog {
   }
 
   /// The roots of full subtrees of a stream's tree over `size` commits.
-  private func roots(
+  func roots(
     of subtrees: [MerkleSubtree], in replica: ReplicaID, size: UInt64, groups: [UInt64: [Digest]] = [:]
   ) throws -> [Digest] {
     let head = withStreams { streamSet.readers[replica]?.tail.head?.rawValue } ?? 0

@@ -73,14 +73,7 @@ extension CommitLog {
   ) throws(HeartlogError) -> [Digest] {
     precondition(size <= end && end <= Limits.numberMax, "a tree that shrinks")
     defer { noteFiles() }
-    return try heartlogErrors {
-      let head = head(of: replica)?.rawValue ?? 0
-      guard end <= head else { throw HeartlogError.tooShort(replica, before: end, in: directory) }
-      return try streamSet.merkleCaches.monitor.withLock {
-        try streamSet.merkleCaches.roots(
-          of: MerkleSubtree.covering(size..<end), in: replica, size: end, head: head)
-      }
-    }
+    return try heartlogErrors { try roots(of: MerkleSubtree.covering(size..<end), in: replica, size: end) }
   }
 
   /// Returns the next run of a stream after `commit` (0: from the start), up to and including `last`; nil if there is none.

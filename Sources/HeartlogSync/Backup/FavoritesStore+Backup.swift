@@ -84,7 +84,7 @@ extension FavoritesStore {
     return try make(at: folder, on: fileSystem, in: manifest.vault, options: options) {
       (store) throws(HeartlogError) in
       try archive.check { (run) throws(HeartlogError) in
-        guard case .appended = try store.restore(run) else {
+        guard case .appended = try store.log.restore(run) else {
           throw archive.damaged("commit \(run.firstCommit) of replica \(run.replica) is not taken")
         }
       }
@@ -92,7 +92,7 @@ extension FavoritesStore {
         if stream.isEnded {
           try store.endStream(stream.replica, after: CommitNumber(rawValue: stream.commit))
         }
-        if let checkpoint = stream.checkpoint, try !store.restore(checkpoint) {
+        if let checkpoint = stream.checkpoint, try !store.log.restore(checkpoint) {
           throw archive.damaged("the commits of replica \(stream.replica) are not what it signed")
         }
       }

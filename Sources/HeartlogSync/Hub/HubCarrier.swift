@@ -166,10 +166,7 @@ public final class HubCarrier: Carrier {
         return link
       }
       let connection = HubConnection(
-        address, vault: vault, key: key, invitation: invitation, over: transport, time: time,
-        recoveryKey: { () throws(HeartlogError) in try VaultKeys.joiningKey(of: store) },
-        isOut: { () throws(HeartlogError) in try VaultKeys.isOut(store) },
-        keyObjects: { () throws(HeartlogError) in try VaultKeys.objects(of: store) })
+        address, vault: vault, key: key, invitation: invitation, over: transport, time: time, of: store)
       let changes = HubWatch(connection)
       let made = Link(
         connection: connection, changes: changes,

@@ -11,12 +11,8 @@ final class HubConnection: Sendable {
   let vault: VaultID
   let key: any DeviceKey
   private let invitation: String?
-  /// The key of the recovery code with which this device will join.
-  private let recoveryKey: @Sendable () throws(HeartlogError) -> (any DeviceKey)?
-  /// Whether this device knows that it was removed, so that it must not begin the vault at a hub as its only device.
-  private let isOut: @Sendable () throws(HeartlogError) -> Bool
-  /// What leads from the id of an encrypted vault to this device: "Keys at a hub" in docs/hub.md.
-  private let keyObjects: @Sendable () throws(HeartlogError) -> [[UInt8]]
+  /// The store whose vault it is, with the keys of an encrypted one; `nil` for a vault without a store.
+  private let store: FavoritesStore?
   private let transport: any HTTPTransport
   private let time: HubTime
   private struct State {
@@ -32,18 +28,13 @@ final class HubConnection: Sendable {
 
   init(
     _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
-    over transport: any HTTPTransport, time: HubTime,
-    recoveryKey: @escaping @Sendable () throws(HeartlogError) -> (any DeviceKey)? = { () in nil },
-    isOut: @escaping @Sendable () throws(HeartlogError) -> Bool = { () in false },
-    keyObjects: @escaping @Sendable () throws(HeartlogError) -> [[UInt8]] = { () in [] }
+    over transport: any HTTPTransport, time: HubTime, of store: FavoritesStore? = nil
   ) {
     self.address = address
     self.vault = vault
     self.key = key
     self.invitation = invitation
-    self.recoveryKey = recoveryKey
-    self.isOut = isOut
-    self.keyObjects = keyObjects
+    self.store = store
     self.transport = transport
     self.time = time
   }
@@ -147,17 +138,24 @@ final class HubConnection: Sendable {
   private func openSession(_ isOver: () -> Bool) throws(HeartlogError) -> String {
     var answer = try requestSession(key, isOver)
     // Whether there is no such vault, or the key is not one of its, the hub does not say.
-    if answer.status == 403, state.withLock({ $0.creates }), try !isOut() {
-      let objects = try vault.isEncrypted ? keyObjects() : []
+    // Whoever was removed must not begin the vault at a hub as its only device.
+    if answer.status == 403, state.withLock({ $0.creates }), try store.map(VaultKeys.isOut) != true {
+      // What leads from the id of an encrypted vault to this device: "Keys at a hub" in docs/hub.md.
+      let objects = try vault.isEncrypted ? store.map(VaultKeys.objects) ?? [] : []
       answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
         if let invitation { json.member("invitation", invitation) }
         if vault.isEncrypted { json.member("objects", objects.map { Hexadecimal.text($0) }) }
       }
     }
     // The code lets this device in, which then puts its own admission.
-    if answer.status == 403, let code = try recoveryKey() { answer = try requestSession(code, isOver) }
+    if answer.status == 403, let code = try store.flatMap(VaultKeys.joiningKey) {
+      answer = try requestSession(code, isOver)
+    }
     if answer.status == 403 { throw .notAdmitted(answer, at: self) }
-    let session = try session(in: answer)
+    let json = try answer.checked(for: "a session", at: self).json(at: self)
+    guard let session = json["session"]?.string, Self.isToken(session) else {
+      throw .noHub("an answer without a session", at: self)
+    }
     state.withLock { $0.session = session }
     return session
   }
@@ -166,14 +164,6 @@ final class HubConnection: Sendable {
     _ key: any DeviceKey, _ isOver: () -> Bool
   ) throws(HeartlogError) -> HTTPAnswer {
     try challenged("POST", "/v1/sessions", key, isOver) { json in json.member("vault", vault.description) }
-  }
-
-  private func session(in answer: HTTPAnswer) throws(HeartlogError) -> String {
-    let json = try answer.checked(for: "a session", at: self).json(at: self)
-    guard let session = json["session"]?.string, Self.isToken(session) else {
-      throw .noHub("an answer without a session", at: self)
-    }
-    return session
   }
 
   /// Sends a request that is signed with a challenge.
@@ -253,7 +243,7 @@ final class HubConnection: Sendable {
       do throws(HTTPFailure) {
         let answer = try attempt()
         guard [429, 502, 503, 504].contains(answer.status), left > 0 else { return answer }
-        let wanted = (answer.headers["retry-after"].flatMap { Int($0) } ?? 0).clamped(to: 0...86_400) * 1_000
+        let wanted = min(max(0, answer.headers["retry-after"].flatMap { Int($0) } ?? 0), 86_400) * 1_000
         guard wanted <= Self.pauseMax else { return answer }
         pause = max(pause, wanted)
       } catch {
@@ -288,12 +278,6 @@ extension HTTPFailure {
     case .unreachable, .silent, .broken: true
     case .untrusted, .over, .tooLarge, .missingLibrary, .slow: false
     }
-  }
-}
-
-extension Comparable {
-  fileprivate func clamped(to range: ClosedRange<Self>) -> Self {
-    min(max(self, range.lowerBound), range.upperBound)
   }
 }
 

@@ -143,15 +143,9 @@ struct HubPlace: Place {
   }
 
   private static func isCursor(_ text: String) -> Bool {
-    (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isCursorByte)
-  }
-
-  private static func isCursorByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),
-      UInt8(ascii: "."):
-      true
-    default: false
-    }
+    (1...128).contains(text.utf8.count)
+      && text.unicodeScalars.allSatisfy {
+        ("0"..."9").contains($0) || ("a"..."z").contains($0) || $0 == "-" || $0 == "."
+      }
   }
 }

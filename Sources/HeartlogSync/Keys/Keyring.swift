@@ -12,7 +12,7 @@ struct Keyring {
     case isOut(String)
   }
 
-  private let store: any VaultKeyStore
+  private let store: FavoritesStore
   private let key: any DeviceKey
   private let agreementKey: AgreementKey
   /// The vault whose keys these are; nil if it is not encrypted, and no code has led to one.
@@ -30,29 +30,27 @@ struct Keyring {
 
   private static let epochsFolder = "epochs"
   private static let admissionsFolder = "admissions"
-  private static let codeName = "recovery"
   private static let shownName = "shown"
   private static let voidName = "void"
-  private static let unshownName = "unshown"
   private static let agreementName = "agreement"
 
   /// Reads what the store keeps.
   ///
   /// - Throws: `noKey` if the store has no key of its own; `corrupt`.
-  init(of store: any VaultKeyStore) throws(HeartlogError) {
+  init(of store: FavoritesStore) throws(HeartlogError) {
     guard let key = try store.deviceKey else {
       throw HeartlogError(.noKey, "this store has no device key, so no key of a vault can be given to it")
     }
     self.store = store
     self.key = key
     agreementKey = try Self.agreementKey(of: key, in: store)
-    code = try Self.code(in: store, Self.codeName)
+    code = try Self.code(in: store)
     vault = store.vault.flatMap { $0.id.isEncrypted ? $0.id : nil }
     state = KeyState(
       of: vault ?? VaultID(root: key.publicKey), epochs: [KeyEpoch](), admissions: [Admission]())
     for folder in [Self.epochsFolder, Self.admissionsFolder] {
-      for name in try store.keyFileNames(in: folder) {
-        guard let bytes = try store.keyFile("\(folder)/\(name)") else { continue }
+      for name in try store.log.keyFileNames(in: folder) {
+        guard let bytes = try store.log.keyFile("\(folder)/\(name)") else { continue }
         guard let object = try? KeyObject(bytes), Self.fileName(of: object) == "\(folder)/\(name)" else {
           throw HeartlogError(
             .corrupt,
@@ -73,11 +71,11 @@ struct Keyring {
   }
 
   private static func agreementKey(
-    of key: any DeviceKey, in store: any VaultKeyStore
+    of key: any DeviceKey, in store: FavoritesStore
   ) throws(HeartlogError) -> AgreementKey {
     if let key = key as? SigningKey { return AgreementKey(of: key) }
     // A keychain does not show its seed.
-    if let secret = try store.keyFile(agreementName), let known = AgreementKey(secret: secret) {
+    if let secret = try store.log.keyFile(agreementName), let known = AgreementKey(secret: secret) {
       return known
     }
     var generator = store.generator
@@ -91,44 +89,39 @@ struct Keyring {
 
   // MARK: - Recovery codes
 
-  private static func code(
-    in store: any VaultKeyStore, _ name: String
+  /// What a code is kept for, and the file that it is in.
+  enum KeptCode: String {
+    /// The device will join with it.
+    case joining = "recovery"
+    /// A sync made it, and nobody has seen it.
+    case unshown
+  }
+
+  /// A code that a store keeps; nil if there is none.
+  static func code(
+    _ kept: KeptCode = .joining, in store: FavoritesStore
   ) throws(HeartlogError) -> RecoveryCode? {
-    guard let bytes = try store.keyFile(name), !bytes.isEmpty else { return nil }
+    guard let bytes = try store.log.keyFile(kept.rawValue), !bytes.isEmpty else { return nil }
     do throws(EncryptionError) { return try RecoveryCode(text: String(decoding: bytes, as: UTF8.self)) } catch
     {
       throw HeartlogError(
         .corrupt,
-        "the recovery code in keys/\(name) of this store is damaged (\(error.description)): enter it again with \"heartlog keys join -\""
+        "the recovery code in keys/\(kept.rawValue) of this store is damaged (\(error.description)): enter it again with \"heartlog keys join -\""
       )
     }
   }
 
-  /// The code with which a store will join; nil if there is none.
-  static func code(in store: any VaultKeyStore) throws(HeartlogError) -> RecoveryCode? {
-    try code(in: store, codeName)
-  }
-
-  /// Keeps the code with which the device will join; nil once it has.
-  static func keep(_ code: RecoveryCode?, in store: any VaultKeyStore) throws(HeartlogError) {
-    if code == nil, try store.keyFile(codeName)?.isEmpty != false { return }
-    try store.replaceKeyFile(codeName, with: Array((code?.text ?? "").utf8))
-  }
-
-  /// The code that a sync made and nobody has seen.
-  static func unshownCode(in store: any VaultKeyStore) throws(HeartlogError) -> RecoveryCode? {
-    try code(in: store, unshownName)
-  }
-
-  /// Keeps the code that a sync made until it is shown; nil once it is.
-  static func keepUnshown(_ code: RecoveryCode?, in store: any VaultKeyStore) throws(HeartlogError) {
-    if code == nil, try store.keyFile(unshownName)?.isEmpty != false { return }
-    try store.replaceKeyFile(unshownName, with: Array((code?.text ?? "").utf8))
+  /// Keeps a code; nil once the device has joined with it, or a person has seen it.
+  static func keep(
+    _ code: RecoveryCode?, as kept: KeptCode = .joining, in store: FavoritesStore
+  ) throws(HeartlogError) {
+    if code == nil, try store.log.keyFile(kept.rawValue)?.isEmpty != false { return }
+    try store.replaceKeyFile(kept.rawValue, with: Array((code?.text ?? "").utf8))
   }
 
   /// Remembers whose code was printed or entered here last: a person has it.
   func noteShown(_ root: PublicKey) throws(HeartlogError) {
-    guard try store.keyFile(Self.shownName) != root.bytes else { return }
+    guard try store.log.keyFile(Self.shownName) != root.bytes else { return }
     try store.replaceKeyFile(Self.shownName, with: root.bytes)
     try keep([])
   }
@@ -137,7 +130,7 @@ struct Keyring {
   var voidCode: String? {
     get throws(HeartlogError) {
       // It lost, or was made with one that lost. Others do not know of the latter, which counts for nothing.
-      guard let shown = try store.keyFile(Self.shownName),
+      guard let shown = try store.log.keyFile(Self.shownName),
         let made = epochs.values.first(where: { $0.isOfRoot && $0.root.publicKey.bytes == shown }),
         let anchor = state.anchors.last,
         !state.anchors.contains(where: { $0.root.publicKey == made.root.publicKey })
@@ -248,7 +241,7 @@ struct Keyring {
   private mutating func recompute() {
     guard let vault else { return }
     state = KeyState(of: vault, epochs: epochs.values, admissions: admissions.values)
-    store.vouch(for: Set(state.members.values.map(\.replica)), removed: Set(state.removed.keys))
+    store.log.vouch(for: Set(state.members.values.map(\.replica)), removed: Set(state.removed.keys))
     keys = [:]
     unlock()
   }
@@ -293,7 +286,9 @@ struct Keyring {
     guard vault == store.vault?.id else { return }
     try store.revoke(revoked)
     let void = Array((try voidCode ?? "").utf8)
-    if try store.keyFile(Self.voidName) ?? [] != void { try store.replaceKeyFile(Self.voidName, with: void) }
+    if try store.log.keyFile(Self.voidName) ?? [] != void {
+      try store.replaceKeyFile(Self.voidName, with: void)
+    }
   }
 
   // MARK: - Standing

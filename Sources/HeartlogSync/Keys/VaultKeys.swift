@@ -36,38 +36,38 @@ package struct VaultKeys: ~Copyable {
   package var isJoining: Bool { ring.code != nil }
 
   /// The key of the recovery code with which a store will join; `nil` if there is none.
-  package static func joiningKey(of store: any VaultKeyStore) throws(HeartlogError) -> (any DeviceKey)? {
+  package static func joiningKey(of store: FavoritesStore) throws(HeartlogError) -> (any DeviceKey)? {
     try Keyring.code(in: store)?.key
   }
 
   /// Whether a store's device was removed, or has no key of its vault, as far as it knows.
-  package static func isOut(_ store: any VaultKeyStore) throws(HeartlogError) -> Bool {
+  package static func isOut(_ store: FavoritesStore) throws(HeartlogError) -> Bool {
     guard store.vault?.id.isEncrypted == true else { return false }
     if case .isOut = try Keyring(of: store).standing { return true }
     return false
   }
 
   /// The epochs and admissions of a store's vault: what leads from its id to its members.
-  package static func objects(of store: any VaultKeyStore) throws(HeartlogError) -> [[UInt8]] {
+  package static func objects(of store: FavoritesStore) throws(HeartlogError) -> [[UInt8]] {
     try Keyring(of: store).objects.map(\.bytes)
   }
 
   /// Encrypts the vault of a store, unless it is: it becomes another vault, with this device as its only member. The code is kept until
   /// a sync reports it.
-  package static func encrypt(_ store: any VaultKeyStore, at time: Milliseconds) throws(HeartlogError) {
+  package static func encrypt(_ store: FavoritesStore, at time: Milliseconds) throws(HeartlogError) {
     guard store.vault?.id.isEncrypted != true else { return }
     var ring = try Keyring(of: store)
     do {
-      try ring.makeFirst(at: time) { code in try Keyring.keepUnshown(code, in: store) }
+      try ring.makeFirst(at: time) { code in try Keyring.keep(code, as: .unshown, in: store) }
     } catch {
-      try Keyring.keepUnshown(nil, in: store)
+      try Keyring.keep(nil, as: .unshown, in: store)
       throw HeartlogError(wrapping: error)
     }
   }
 
   /// Keeps a code that a sync reported and that could not be shown, so that the next one reports it again.
-  package static func keepUnshown(_ code: String, in store: any VaultKeyStore) throws(HeartlogError) {
-    try Keyring.keepUnshown(try Self.code(code), in: store)
+  package static func keepUnshown(_ code: String, in store: FavoritesStore) throws(HeartlogError) {
+    try Keyring.keep(try Self.code(code), as: .unshown, in: store)
   }
 
   /// Makes the first epoch, with this device as its only one. The vault gets another id, which is derived from the recovery code.
@@ -165,7 +165,7 @@ package struct VaultKeys: ~Copyable {
 
   /// What is wrong with the keys that a store keeps.
   package static func faults(of store: FavoritesStore) throws(HeartlogError) -> [Fault] {
-    let isJoining = try store.keyFile("recovery")?.isEmpty == false
+    let isJoining = try store.log.keyFile("recovery")?.isEmpty == false
     guard isJoining || store.vaultID?.isEncrypted == true else { return [] }
     let place = "\(store.path)/keys"
     do throws(HeartlogError) {
@@ -180,7 +180,7 @@ package struct VaultKeys: ~Copyable {
 
   /// What is said of a void code at every command, as of the last sync; `nil` if the code is good.
   package static func voidCode(of store: FavoritesStore) throws(HeartlogError) -> String? {
-    guard store.vaultID?.isEncrypted == true, let bytes = try store.keyFile("void"), !bytes.isEmpty else {
+    guard store.vaultID?.isEncrypted == true, let bytes = try store.log.keyFile("void"), !bytes.isEmpty else {
       return nil
     }
     return String(decoding: bytes, as: UTF8.self)
@@ -190,57 +190,14 @@ package struct VaultKeys: ~Copyable {
   package var voidCode: String? { get throws(HeartlogError) { try ring.voidCode } }
 }
 
-/// Where a device keeps the keys of its vault. Every method may be called from any thread.
-package protocol VaultKeyStore: Sendable {
-  /// The key with which the device signs; `nil` if it has none.
-  var deviceKey: (any DeviceKey)? { get throws(HeartlogError) }
+extension FavoritesStore {
+  package var vaultKeys: FavoritesStore? { self }
 
   /// The source of secrets.
-  var random: @Sendable () -> UInt64 { get }
-
-  /// The vault that the store belongs to; `nil` if it has none.
-  var vault: VaultMembership? { get }
-
-  /// The bytes of a file beside that key; `nil` if there is none.
-  func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]?
-
-  /// The names in a folder beside that key.
-  func keyFileNames(in folder: String) throws(HeartlogError) -> [String]
-
-  /// Writes a file beside that key, durably.
-  func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError)
-
-  /// Records which replicas are removed, and the last commit of each that counts. What is here behind it becomes a stream of its own,
-  /// unless it is this device's.
-  func revoke(_ revoked: [ReplicaID: UInt64]) throws(HeartlogError)
-
-  /// Makes the commits of a stream behind one of them a stream of its own. If it is this device's, it goes on as another replica.
-  func setAside(_ replica: ReplicaID, after size: UInt64) throws(HeartlogError)
-
-  /// Keeps room for the streams of members, and of those that were: nobody who makes up others keeps them out.
-  func vouch(for members: Set<ReplicaID>, removed: Set<ReplicaID>)
-
-  /// Makes the store a member of a vault.
-  func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError)
-}
-
-extension VaultKeyStore {
-  /// `random` as a `RandomNumberGenerator`.
-  var generator: KeyGenerator { KeyGenerator(random: random) }
+  var generator: KeyGenerator { KeyGenerator(random: options.random) }
 }
 
 struct KeyGenerator: RandomNumberGenerator {
   let random: @Sendable () -> UInt64
   mutating func next() -> UInt64 { random() }
-}
-
-extension FavoritesStore: VaultKeyStore {
-  package var random: @Sendable () -> UInt64 { options.random }
-
-  package var vaultKeys: (any VaultKeyStore)? { self }
-}
-
-extension ShippedStreams {
-  /// `nil`: a store that keeps no keys, so its vault is not encrypted.
-  package var vaultKeys: (any VaultKeyStore)? { nil }
 }

@@ -200,14 +200,9 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
   /// Whether a name contains only letters, digits and a few marks, and does not begin with a dash.
   private static func isSafe(_ name: Substring) -> Bool {
     guard !name.isEmpty, !name.hasPrefix("-") else { return false }
-    return name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
-        UInt8(ascii: ":"), UInt8(ascii: "%"), UInt8(ascii: "+"), 0x80...:
-        true
-      default: false
-      }
+    return name.unicodeScalars.allSatisfy { character in
+      !character.isASCII || character.properties.isAlphabetic || ("0"..."9").contains(character)
+        || ".-_:%+".unicodeScalars.contains(character)
     }
   }
 

@@ -86,8 +86,8 @@ struct SyncPass {
       report.sent.events = sentEvents
     }
     if let keys = store.vaultKeys, !options.isDryRun {
-      report.recoveryCode = try Keyring.unshownCode(in: keys)?.text
-      try Keyring.keepUnshown(nil, in: keys)
+      report.recoveryCode = try Keyring.code(.unshown, in: keys)?.text
+      try Keyring.keep(nil, as: .unshown, in: keys)
     }
     counts.damaged = damaged.subtracting(plain).subtracting(locked).count
     counts.plain = plain.count
@@ -243,7 +243,7 @@ extension SyncPass {
     memory.checked = []
     memory.kept = []
     memory.since = options.clock()
-    guard let file = memoryFile, let bytes = try store.vaultKeys?.keyFile(file) else { return }
+    guard let file = memoryFile, let bytes = try store.vaultKeys?.log.keyFile(file) else { return }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     guard let first = lines.first, first.hasPrefix(Self.sinceWord),
       let since = Milliseconds(first.dropFirst(Self.sinceWord.count)), since <= memory.since,

@@ -468,7 +468,7 @@ struct LocalFieldsTests {
     try phone.tapes.add(Tape(id: "b", title: "B"))
     let signed = try #require(try phone.makeCheckpoint())
     try MergeTests.ship(phone, to: tablet)
-    try #require(try tablet.restore(signed))
+    try #require(try tablet.log.restore(signed))
     #expect(try tablet.tapes.item("a")?.path == "secretpath")
     try tablet.applyErasures()
     #expect(try tablet.tapes.item("a") == nil && tablet.tapes.contains("b"))

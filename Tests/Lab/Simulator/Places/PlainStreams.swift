@@ -67,6 +67,12 @@ extension ShippedStreams {
   /// Nowhere.
   package var trace: StoreTrace { StoreTrace() }
 
+  /// Empty: no person drops any.
+  package func droppedReplicas() throws(HeartlogError) -> [ReplicaID] { [] }
+
+  /// `nil`: a store that keeps no keys, so its vault is not encrypted.
+  package var vaultKeys: FavoritesStore? { nil }
+
   /// 0: what keeps no state has no conflicts.
   package var conflictCount: Int { 0 }
 
