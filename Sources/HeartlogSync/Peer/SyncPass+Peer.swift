@@ -75,28 +75,14 @@ extension SyncPass {
     let streams = Set(files.keys).union(heads.map(\.replica)).sorted()
     let gives = !options.isPull && !theirs.isReadOnly
     if options.isDryRun {
-      for stream in streams {
-        try passingOver(stream, heads) { (round) throws(HeartlogError) in
-          try round.plan(stream, files[stream] ?? [])
-        }
-      }
+      try plan(streams, files, heads)
       return false
     }
     if round == 0 { try expect(files, heads, gives) }
     endsForks = gives && !takesNothing
     hasParted = false
     disputed = []
-    for stream in streams {
-      try passingOver(stream, heads) { (round) throws(HeartlogError) in
-        if !takesNothing { try round.takeEvidence(stream, listing) }
-        try round.receive(stream, files[stream] ?? [], listing)
-      }
-    }
-    for stream in try resolveWaiting() { try receive(stream, files[stream] ?? [], listing) }
-    if !takesNothing {
-      for stream in streams { try takeCheckpoints(stream, files[stream] ?? [], listing) }
-      report.applyErasures(in: store)
-    }
+    try receive(streams, files, listing, heads)
     var hasOthers = false
     if gives { hasOthers = try give(to: peer, files, heads) }
     try peer.confirm()

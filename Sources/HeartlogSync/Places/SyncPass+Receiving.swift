@@ -210,7 +210,7 @@ extension SyncPass {
           if content.lastCommit >= file.name.last { break }
         } while !isFound
       } else if let head = try head(of: stream) {
-        noteFork(head)
+        noteFork(of: stream, called: head.name)
         return true
       }
       if isFound {
@@ -231,21 +231,25 @@ extension SyncPass {
     return false
   }
 
-  /// Reports a fork, and leaves the stream as it is.
-  mutating func noteFork(_ head: StreamHead) {
-    report.forks.removeAll { $0.replica == head.replica }
+  /// Reports a fork, in place of what was reported of the stream before.
+  ///
+  /// - Parameters:
+  ///   - last: The last common commit (0: none); `nil` if it was not determined.
+  ///   - isEnded: Whether the stream was ended after it.
+  mutating func noteFork(
+    of replica: ReplicaID, called name: String, after last: UInt64? = nil, isEnded: Bool = false
+  ) {
+    report.forks.removeAll { $0.replica == replica }
     report.forks.append(
-      SyncReport.Fork(replica: head.replica, name: head.name, lastCommon: nil, isEnded: false))
+      SyncReport.Fork(
+        replica: replica, name: name, lastCommon: last.map { CommitNumber(rawValue: $0) }, isEnded: isEnded))
   }
 
   /// Makes room for the history that the device signed: the one here goes on as a stream of its own.
   private mutating func setAside(_ head: StreamHead) throws(HeartlogError) {
     try store.setAside(head.replica)
     hasParted = true
-    report.forks.removeAll { $0.replica == head.replica }
-    report.forks.append(
-      SyncReport.Fork(
-        replica: head.replica, name: head.name, lastCommon: CommitNumber(rawValue: 0), isEnded: false))
+    noteFork(of: head.replica, called: head.name, after: 0)
   }
 
   /// Whether the root in a file's name is the store's own; false if the store's stream is shorter.
@@ -274,11 +278,7 @@ extension SyncPass {
     }
     hasParted = true
     try store.endStream(content.replica, after: CommitNumber(rawValue: last))
-    report.forks.removeAll { $0.replica == content.replica }
-    report.forks.append(
-      SyncReport.Fork(
-        replica: content.replica, name: content.name, lastCommon: CommitNumber(rawValue: last), isEnded: true)
-    )
+    noteFork(of: content.replica, called: content.name, after: last, isEnded: true)
     return true
   }
 
@@ -316,8 +316,7 @@ extension SyncPass {
     try store.endStream(stream, after: last)
     if let head, head.commit > last {
       hasParted = true
-      report.forks.append(
-        SyncReport.Fork(replica: stream, name: head.name, lastCommon: last, isEnded: true))
+      noteFork(of: stream, called: head.name, after: end.commit, isEnded: true)
     }
   }
 

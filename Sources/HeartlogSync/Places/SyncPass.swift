@@ -65,11 +65,7 @@ struct SyncPass {
       try agreeOnVault(listing)
       try settleKeys(listing)
       if options.isDryRun {
-        for stream in streams {
-          try passingOver(stream, heads) { (round) throws(HeartlogError) in
-            try round.plan(stream, files[stream] ?? [])
-          }
-        }
+        try plan(streams, files, heads)
       } else {
         try exchange(streams, files, listing, heads)
       }
@@ -103,18 +99,29 @@ struct SyncPass {
   ) throws(HeartlogError) {
     // What is signed cannot be ended by a file that says so.
     try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.prepareToShip() }
-    for stream in streams {
-      try passingOver(stream, heads) { (round) throws(HeartlogError) in
-        try round.takeEvidence(stream, listing)
-        try round.receive(stream, files[stream] ?? [], listing)
-      }
-    }
-    try resolveWaiting()
-    for stream in streams { try takeCheckpoints(stream, files[stream] ?? [], listing) }
-    if store.corruption == nil { report.applyErasures(in: store) }
+    try receive(streams, files, listing, heads)
     report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
     if !options.isPull { try publish(listing) }
     try report.nameHeld(heads, in: store, signingFailure: signingFailure)
+  }
+
+  /// Receives what the place has. A damaged store receives nothing, and says so of each stream that has something.
+  mutating func receive(
+    _ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]], _ listing: FolderListing,
+    _ heads: [StreamHead]
+  ) throws(HeartlogError) {
+    for stream in streams {
+      try passingOver(stream, heads) { (round) throws(HeartlogError) in
+        if round.store.corruption == nil { try round.takeEvidence(stream, listing) }
+        try round.receive(stream, files[stream] ?? [], listing)
+      }
+    }
+    for stream in try resolveWaiting() where isBetweenStores {
+      try receive(stream, files[stream] ?? [], listing)
+    }
+    guard store.corruption == nil else { return }
+    for stream in streams { try takeCheckpoints(stream, files[stream] ?? [], listing) }
+    report.applyErasures(in: store)
   }
 
   mutating func prepareToShip() throws(HeartlogError) { signingFailure = try store.prepareToShip() }
@@ -144,9 +151,19 @@ struct SyncPass {
   }
 
   /// Counts what would be received and sent, from file names alone.
-  mutating func plan(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
+  mutating func plan(
+    _ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]], _ heads: [StreamHead]
+  ) throws(HeartlogError) {
+    for stream in streams {
+      try passingOver(stream, heads) { (round) throws(HeartlogError) in
+        try round.plan(stream, files[stream] ?? [])
+      }
+    }
+  }
+
+  private mutating func plan(_ stream: ReplicaID, _ files: [FolderFile]) throws(HeartlogError) {
     let head = try head(of: stream)
-    if isBetweenStores, let head, try isParted(head, files) { return noteFork(head) }
+    if isBetweenStores, let head, try isParted(head, files) { return noteFork(of: stream, called: head.name) }
     if head?.isEnded != true {
       var position = head?.commit.rawValue ?? 0
       while let next = next(files, after: position, limit: nil) {
