@@ -8,8 +8,7 @@ package struct PairingSession: Sendable {
   private let store: FavoritesStore
   private let role: SyncSession.Role
   private let options: SyncOptions
-  private let reader: MessageReader
-  private let writer: MessageWriter
+  private let link: ChannelLink
 
   /// Creates one end, which can run once.
   ///
@@ -25,9 +24,7 @@ package struct PairingSession: Sendable {
     self.store = store
     self.role = role
     self.options = options
-    let link = MonitoredChannel(channel, options: options)
-    reader = MessageReader(link)
-    writer = MessageWriter(link)
+    link = ChannelLink(channel, options)
   }
 
   /// Runs the pairing.
@@ -36,11 +33,8 @@ package struct PairingSession: Sendable {
   ///   comes is no part of a pairing, or does not admit this device; `timedOut`, `inputOutput`, and what the store throws.
   package func run() throws(HeartlogError) -> PairingReport {
     do throws(HeartlogError) { return try pair() } catch {
-      if error.code == .noKey {
-        writer.writeRefusal(error.message)
-      } else {
-        writer.writeFailure(error, versions: role == .serving ? PairingGreeting.versions : nil)
-      }
+      // Whoever gave up is not told.
+      if !error.isEcho { link.writer.writeFailure(error) }
       throw error
     }
   }
@@ -88,7 +82,7 @@ package struct PairingSession: Sendable {
       givesFirst = true
     } else if mine.epochVault == nil {
       let own = try ring.announcement(in: vault)
-      try write(.member(own.bytes))
+      try link.write(.member(own.bytes))
       report.admitted = device(own, store.name, isOwn: true)
       givesFirst = false
     }
@@ -115,27 +109,18 @@ package struct PairingSession: Sendable {
   private func greet(
     _ ring: Keyring
   ) throws(HeartlogError) -> (mine: PairingGreeting, theirs: PairingGreeting) {
-    switch role {
-    case .calling:
-      try ring.checkNotRemoved()
-      let mine = try greeting(ring)
-      try write(.pairing(mine), reading: .pairing)
-      return (mine, try theirGreeting())
-    case .serving:
-      let theirs = try theirGreeting()
-      try ring.checkNotRemoved()
-      let mine = try greeting(ring)
-      try write(.pairing(mine))
-      return (mine, theirs)
-    }
+    let first = role == .serving ? try theirGreeting() : nil
+    try ring.checkNotRemoved()
+    let mine = try greeting(ring)
+    try link.write(.pairing(mine))
+    if let first { return (mine, first) }
+    return (mine, try theirGreeting())
   }
 
   private func theirGreeting() throws(HeartlogError) -> PairingGreeting {
-    let message = try read(.pairing)
-    if case .versions(let least, let most) = message {
-      throw .otherVersions(min(least, most)...most, known: PairingGreeting.versions)
+    guard case .pairing(let theirs) = try link.reader.read(.pairing) else {
+      throw .peer("a message out of turn")
     }
-    guard case .pairing(let theirs) = message else { throw .peer("a message out of turn") }
     guard theirs.isServing == (role == .calling) else {
       throw .peer("a greeting from an end of the same role")
     }
@@ -146,7 +131,9 @@ package struct PairingSession: Sendable {
 
   /// What the other end announces.
   private func announced(in vault: VaultID) throws(HeartlogError) -> Member {
-    guard case .member(let bytes) = try read(.member) else { throw .peer("a message out of turn") }
+    guard case .member(let bytes) = try link.reader.read(.member) else {
+      throw .peer("a message out of turn")
+    }
     do throws(EncryptionError) { return try Member(bytes, vault: vault) } catch {
       throw .peer(error.description)
     }
@@ -173,8 +160,8 @@ package struct PairingSession: Sendable {
       guard byteCount <= Self.epochBytesMax else { break }
       sent.append(object)
     }
-    for object in sent.reversed() { try write(.epoch(object.bytes)) }
-    try write(.head(current.id))
+    for object in sent.reversed() { try link.write(.epoch(object.bytes)) }
+    try link.write(.head(current.id))
     return sent.count
   }
 
@@ -207,7 +194,7 @@ package struct PairingSession: Sendable {
     var found: [KeyObject] = []
     var byteCount = 0
     while true {
-      switch try read(.epoch, .head) {
+      switch try link.reader.read(.epoch, .head) {
       case .epoch(let bytes):
         byteCount += bytes.count
         guard found.count < Self.epochsMax, byteCount <= Self.epochBytesMax else {
@@ -220,26 +207,6 @@ package struct PairingSession: Sendable {
       default: throw .peer("a message out of turn")
       }
     }
-  }
-
-  /// Writes a message.
-  ///
-  /// - Parameter kind: what the other end would say next.
-  /// - Throws: the reason that the other end gave, if it hung up.
-  private func write(_ message: Message, reading kind: Message.Kind = .refused) throws(HeartlogError) {
-    do throws(HeartlogError) { try writer.write(message) } catch {
-      if error.code == .inputOutput { _ = try read(kind) }
-      throw error
-    }
-  }
-
-  /// Reads the next message.
-  ///
-  /// - Throws: `noKey` if the other end refuses.
-  private func read(_ kinds: Message.Kind...) throws(HeartlogError) -> Message {
-    let message = try reader.read(kinds + [.refused])
-    if case .refused(let sentence) = message { throw HeartlogError(.noKey, "the peer refused: \(sentence)") }
-    return message
   }
 }
 
@@ -258,7 +225,6 @@ struct PairingGreeting: Hashable {
   /// The epochs and admissions that it has, by id; some if there are too many.
   var epochs: [EpochID]
 
-  static let versions: ClosedRange<UInt8> = 1...1
   static let epochsMax = 4_096
   /// A bound for everything but the epochs is 595 bytes.
   static let bytesMax = 1_024 + epochsMax * EpochID.byteCount
@@ -277,10 +243,7 @@ extension PairingGreeting {
     guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
       throw MalformedError("a greeting that is not that of a pairing")
     }
-    let version = try reader.u8()
-    guard Self.versions.contains(version) else {
-      throw Message.OtherVersion(version: version, known: Self.versions)
-    }
+    try reader.greetingVersion()
     let flags = try reader.u8()
     guard flags & ~15 == 0 else { throw MalformedError("unknown flags in a greeting") }
     isServing = flags & 1 != 0
@@ -304,7 +267,7 @@ extension PairingGreeting {
 
   func write(to writer: inout ByteWriter) {
     writer.raw(Self.magic)
-    writer.u8(Self.versions.upperBound)
+    writer.u8(Message.version)
     writer.u8((isServing ? 1 : 0) | (isEmpty ? 2 : 0) | (joins ? 4 : 0) | (epochVault != nil ? 8 : 0))
     writer.replica(replica)
     writer.text(name)

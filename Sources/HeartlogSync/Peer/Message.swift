@@ -3,8 +3,6 @@ import HeartlogFormat
 
 /// A message between a store that syncs and the store at the other end of a channel. The format is specified in docs/shipping.md.
 enum Message: Hashable {
-  /// The versions that the sender speaks: the reply to a greeting in another version.
-  case versions(least: UInt8, most: UInt8)
   /// What the calling end has: it asks what the serving end has that it lacks.
   case heads(Heads)
   /// What the serving end has, compared with the heads of the calling end.
@@ -32,9 +30,8 @@ enum Message: Hashable {
   case epoch([UInt8])
   /// The epoch under which the sender writes.
   case head(EpochID)
-  /// The sender admits nobody, or is not to be admitted: a sentence.
-  case refused(String)
 
+  /// The version of all greetings.
   static let version: UInt8 = 1
   static let factsBytesMax = 32 << 20
   /// The most streams that one end may have.
@@ -106,8 +103,10 @@ enum Message: Hashable {
     case dialogue = 2
     /// Try again later.
     case later = 3
-    /// The receiver was removed from the vault.
-    case removed = 4
+    /// The receiver was removed from the vault, or neither end can admit the other to one.
+    case refused = 4
+    /// The sender does not speak the version of what was received.
+    case version = 5
   }
 }
 
@@ -116,55 +115,12 @@ struct ShippedRun: Hashable {
   let stream: Int
   let firstCommit: UInt64
   let commitCount: Int
-  /// Sent with the first commit of a stream.
+  /// Sent with the first commit of a stream, and only with it.
   let name: String?
   let root: Digest
   /// What leads from the tree after the run to the sender's checkpoint: see `RunProof`. Empty for an unsigned stream.
   let extensionRoots: [Digest]
   let body: [UInt8]
-
-  /// Reads the next run of a stream, not beyond `last`.
-  ///
-  /// - Throws: `corrupt` if the stream does not continue up to `last`.
-  init(
-    _ stream: Int, of head: StreamHead, after: UInt64, upTo last: UInt64, from store: any ShippedStreams
-  ) throws(HeartlogError) {
-    guard let run = try store.streamRun(of: head.replica, after: after, upTo: CommitNumber(rawValue: last)),
-      run.firstCommit.rawValue == after + 1, run.commitCount >= 1, run.lastCommit.rawValue <= last
-    else {
-      // What is wrong with the files says where.
-      if let damage = try store.damage(of: head.replica, after: after, upTo: CommitNumber(rawValue: last)) {
-        throw damage.error
-      }
-      throw HeartlogError(
-        .corrupt,
-        "the stream of \(head.replica) does not continue after commit \(after) up to its head \(last)")
-    }
-    self.stream = stream
-    firstCommit = run.firstCommit.rawValue
-    commitCount = run.commitCount
-    name = after == 0 ? run.name : nil
-    root = run.root
-    body = run.body
-    extensionRoots =
-      try head.checkpoint.map { (signed) throws(HeartlogError) in
-        try store.treeExtension(
-          of: head.replica, from: run.lastCommit.rawValue, to: signed.checkpoint.size)
-      } ?? []
-  }
-
-  init(
-    stream: Int, firstCommit: UInt64, commitCount: Int, name: String?, root: Digest, extensionRoots: [Digest],
-    body: [UInt8]
-  ) {
-    self.stream = stream
-    self.firstCommit = firstCommit
-    self.commitCount = commitCount
-    self.name = name
-    self.root = root
-    self.extensionRoots = extensionRoots
-    self.body = body
-  }
 
   var lastCommit: UInt64 { firstCommit + UInt64(commitCount) - 1 }
 
@@ -183,12 +139,49 @@ struct ShippedRun: Hashable {
   }
 }
 
+extension ShippedRun {
+  /// Reads the next run of a stream, not beyond `last`.
+  ///
+  /// - Throws: `corrupt` if the stream does not continue up to `last`.
+  init(
+    _ stream: Int, of head: StreamHead, after: UInt64, upTo last: UInt64, from store: any ShippedStreams
+  ) throws(HeartlogError) {
+    let run = try store.nextRun(of: head.replica, after: after, upTo: last)
+    self.stream = stream
+    firstCommit = run.firstCommit.rawValue
+    commitCount = run.commitCount
+    name = after == 0 ? run.name : nil
+    root = run.root
+    body = run.body
+    extensionRoots =
+      try head.checkpoint.map { (signed) throws(HeartlogError) in
+        try store.treeExtension(
+          of: head.replica, from: run.lastCommit.rawValue, to: signed.checkpoint.size)
+      } ?? []
+  }
+}
+
+extension ShippedStreams {
+  /// Reads the next run of a stream, not beyond `last`.
+  ///
+  /// - Throws: `corrupt` if the stream does not continue up to `last`.
+  func nextRun(of replica: ReplicaID, after: UInt64, upTo last: UInt64) throws(HeartlogError) -> StreamRun {
+    let last = CommitNumber(rawValue: last)
+    if let run = try streamRun(of: replica, after: after, upTo: last), run.firstCommit.rawValue == after + 1,
+      run.commitCount >= 1, run.lastCommit <= last
+    {
+      return run
+    }
+    // What is wrong with the files says where.
+    throw try damage(of: replica, after: after, upTo: last)?.error
+      ?? HeartlogError(
+        .corrupt, "the stream of \(replica) does not continue after commit \(after) up to its head \(last)")
+  }
+}
+
 /// A message outside of a dialogue, for whoever looks at its bytes only.
 package struct DecodedMessage: Hashable {
   private let message: Message
-
-  /// The number of kinds of messages.
-  package static let kindCount = Message.Kind.allCases.count
 
   /// Decodes a payload.
   ///

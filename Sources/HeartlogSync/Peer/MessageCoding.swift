@@ -8,15 +8,14 @@ extension Message {
 
   /// The kind of a message as it is encoded, with the most bytes that its payload may have.
   enum Kind: UInt8, CaseIterable {
-    case versions = 0
-    case heads, answer, wants, run, unreadable, facts, last, done, failed
+    case heads = 1
+    case answer, wants, run, unreadable, facts, last, done, failed
     case member = 13
     // The first byte of what an end says must not occur in text that a shell prints before it, as that of `member` does.
-    case pairing, epoch, head, refused
+    case pairing, epoch, head
 
     var payloadBytesMax: Int {
       switch self {
-      case .versions: 2
       // A greeting, and for each stream a replica, a commit, a root and a checkpoint.
       case .heads: Message.headsBytesMax
       case .answer: Message.headsBytesMax + 16 + Message.factsBytesMax
@@ -25,7 +24,7 @@ extension Message {
       case .run: Limits.blockColumnsBytesMax + (4 << 20)
       case .last: 0
       case .facts, .done: 32 + Message.factsBytesMax
-      case .unreadable, .failed, .refused: 16 + Message.sentenceBytesMax
+      case .unreadable, .failed: 16 + Message.sentenceBytesMax
       case .pairing: PairingGreeting.bytesMax
       case .member: Member.byteCount
       case .epoch: KeyEpoch.bytesMax
@@ -39,7 +38,6 @@ extension Message {
 
   var kind: Kind {
     switch self {
-    case .versions: .versions
     case .heads: .heads
     case .answer: .answer
     case .wants: .wants
@@ -53,16 +51,12 @@ extension Message {
     case .member: .member
     case .epoch: .epoch
     case .head: .head
-    case .refused: .refused
     }
   }
 
   func payload() -> [UInt8] {
     var writer = ByteWriter()
     switch self {
-    case .versions(let least, let most):
-      writer.u8(least)
-      writer.u8(most)
     case .heads(let heads):
       heads.greeting.write(to: &writer)
       writer.list(heads.heads) { $0.write(to: &$1) }
@@ -95,7 +89,7 @@ extension Message {
     case .pairing(let greeting): greeting.write(to: &writer)
     case .member(let bytes), .epoch(let bytes): writer.raw(bytes)
     case .head(let id): writer.raw(id.bytes)
-    case .unreadable(let sentence), .refused(let sentence): writer.text(sentence)
+    case .unreadable(let sentence): writer.text(sentence)
     }
     return writer.bytes
   }
@@ -105,16 +99,11 @@ extension Message.Greeting {
   fileprivate func write(to writer: inout ByteWriter) {
     writer.raw(Self.magic)
     writer.u8(Message.version)
-    var flags: UInt8 = (isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0)
-    if let vault { flags |= 16 | (vault.isEstablished ? 32 : 0) | (joins ? 64 : 0) }
-    writer.u8(flags)
+    writer.u8(
+      (isServing ? 1 : 0) | (isPull ? 2 : 0) | (isDryRun ? 4 : 0) | (isReadOnly ? 8 : 0) | (joins ? 16 : 0))
     writer.varint(own.map { $0 + 1 } ?? 0)
     writer.varint(UInt64(min(max(0, wallTime), Limits.timeMillisecondsMax)))
-    if let vault {
-      writer.raw(vault.id.bytes)
-      writer.varint(vault.former.count)
-      for former in vault.former { writer.raw(former.bytes) }
-    }
+    writer.vault(vault)
   }
 }
 
@@ -202,12 +191,8 @@ extension ShippedRun {
     writer.varint(stream)
     writer.varint(firstCommit)
     writer.varint(commitCount)
-    if let name {
-      writer.varint(name.utf8.count + 1)
-      writer.raw(Array(name.utf8))
-    } else {
-      writer.varint(0)
-    }
+    assert((name != nil) == (firstCommit == 1), "the first run of a stream names it, and no other")
+    if let name { writer.text(name) }
     writer.raw(root)
     writer.extensionRoots(extensionRoots)
     writer.raw(body)
@@ -215,18 +200,11 @@ extension ShippedRun {
 }
 
 extension Message {
-  /// Thrown for a greeting in a version that this program does not speak.
-  struct OtherVersion: Error {
-    let version: UInt8
-    /// What this program speaks.
-    let known: ClosedRange<UInt8>
-  }
-
   /// Decodes a payload.
   ///
   /// - Parameter answering: the number of streams that the calling end announced; an answer has a state for
   ///   each.
-  /// - Throws: `MalformedError`, `OtherVersion`.
+  /// - Throws: `MalformedError`; `newerFormat` for a greeting in a version that this program does not speak.
   init(_ kind: Kind, payload: [UInt8], answering: Int = 0) throws {
     self = try payload.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
@@ -238,8 +216,6 @@ extension Message {
 
   private init(_ kind: Kind, _ reader: inout ByteReader, answering: Int) throws {
     switch kind {
-    case .versions:
-      self = .versions(least: try reader.u8(), most: try reader.u8())
     case .heads:
       let greeting = try Greeting(&reader)
       let heads = try ShippedHead.list(&reader)
@@ -286,9 +262,7 @@ extension Message {
     case .member: self = .member(Array(try reader.take(Member.byteCount)))
     case .epoch: self = .epoch(Array(try reader.take(reader.rest.count)))
     case .head:
-      let id = try reader.epochID()
-      self = .head(id)
-    case .refused: self = .refused(try reader.sentence())
+      self = .head(try reader.epochID())
     }
   }
 }
@@ -322,6 +296,17 @@ extension ByteReader {
     return sentence
   }
 
+  /// Reads the version of a greeting.
+  ///
+  /// - Throws: `newerFormat` for another one than this program speaks.
+  mutating func greetingVersion() throws {
+    let version = try u8()
+    guard version == Message.version else {
+      throw HeartlogError(
+        .newerFormat, "the peer uses protocol version \(version); this Heartlog uses \(Message.version)")
+    }
+  }
+
   /// Reads a stream's index in the list.
   fileprivate mutating func streamIndex() throws(MalformedError) -> Int {
     try count(atMost: Message.listMax - 1, "a place in the list")
@@ -339,17 +324,14 @@ extension Message.Greeting {
     guard try reader.take(Self.magic.count).elementsEqual(Self.magic) else {
       throw MalformedError("a greeting that is not Heartlog's")
     }
-    let version = try reader.u8()
-    guard version == Message.version else {
-      throw Message.OtherVersion(version: version, known: Message.version...Message.version)
-    }
+    try reader.greetingVersion()
     let flags = try reader.u8()
-    let known: UInt8 = flags & 16 == 0 ? 31 : 127
-    guard flags & ~known == 0 else { throw MalformedError("unknown flags in a greeting") }
+    guard flags & ~31 == 0 else { throw MalformedError("unknown flags in a greeting") }
     isServing = flags & 1 != 0
     isPull = flags & 2 != 0
     isDryRun = flags & 4 != 0
     isReadOnly = flags & 8 != 0
+    joins = flags & 16 != 0
     let own = try reader.count(atMost: Message.listMax, "a place in the list")
     self.own = own == 0 ? nil : own - 1
     let wallTime = try reader.varint()
@@ -357,12 +339,7 @@ extension Message.Greeting {
       throw MalformedError("a wall time past the year 2999")
     }
     self.wallTime = Milliseconds(wallTime)
-    guard flags & 16 != 0 else { return }
-    joins = flags & 64 != 0
-    vault = VaultMembership(try reader.vault(), isEstablished: flags & 32 != 0)
-    for _ in 0..<(try reader.count(atMost: VaultMembership.formerMax, "former vaults")) {
-      vault?.former.append(try reader.vault())
-    }
+    vault = try reader.vaultMembership()
   }
 }
 
@@ -405,9 +382,6 @@ extension Message.Answer.State {
 }
 
 extension ShippedRun {
-  /// The most full subtrees between two sizes: at most two of each height.
-  private static let extensionRootsMax = 2 * 53
-
   fileprivate init(_ reader: inout ByteReader) throws {
     stream = try reader.streamIndex()
     firstCommit = try reader.commit()
@@ -415,22 +389,10 @@ extension ShippedRun {
     guard firstCommit >= 1, commitCount >= 1, firstCommit <= Limits.numberMax - UInt64(commitCount - 1) else {
       throw MalformedError("a run of \(commitCount) commits from \(firstCommit) on")
     }
-    let length = try reader.count(atMost: ShippedName.bytesMax + 1, "bytes of a name")
-    if length == 0 {
-      name = nil
-    } else {
-      guard let name = String(validating: try reader.take(length - 1), as: UTF8.self) else {
-        throw MalformedError("a name that is not UTF-8")
-      }
-      try ShippedName.check(name)
-      self.name = name
-    }
+    name = firstCommit == 1 ? try reader.text() : nil
+    if let name { try ShippedName.check(name) }
     root = try reader.digest()
-    var roots: [Digest] = []
-    for _ in 0..<(try reader.count(atMost: Self.extensionRootsMax, "roots")) {
-      roots.append(try reader.digest())
-    }
-    extensionRoots = roots
+    extensionRoots = try reader.extensionRoots()
     body = Array(reader.rest)
     _ = try reader.take(body.count)
   }

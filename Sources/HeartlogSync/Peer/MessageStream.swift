@@ -29,10 +29,6 @@ final class MessageReader: Sendable {
   /// - Throws: `peer` for any other message, `newerFormat` for a greeting in another version, and the peer's
   ///   reason if it gave up.
   func read(_ kinds: Message.Kind..., answering: Int = 0) throws(HeartlogError) -> Message {
-    try read(kinds, answering: answering)
-  }
-
-  func read(_ kinds: [Message.Kind], answering: Int = 0) throws(HeartlogError) -> Message {
     guard let message = try readUnlessAtEnd(kinds, answering: answering) else { throw .hungUp }
     return message
   }
@@ -67,8 +63,8 @@ final class MessageReader: Sendable {
       let message: Message
       do {
         message = try Message(kind, payload: payload, answering: answering)
-      } catch let error as Message.OtherVersion {
-        throw .otherVersions(error.version...error.version, known: error.known)
+      } catch let error as HeartlogError {
+        throw error
       } catch let error as MalformedError {
         throw .peer(error.reason)
       } catch {
@@ -98,8 +94,7 @@ final class MessageReader: Sendable {
   ) throws(HeartlogError) -> (Message.Kind, [UInt8]) {
     let first = try take(1, &state)
     guard let kind = Message.Kind(rawValue: first[0]) else { throw .peer("a message of kind \(first[0])") }
-    guard kinds.contains(kind) || kind == .failed || (kind == .versions && kinds.contains(where: \.isReply))
-    else {
+    guard kinds.contains(kind) || kind == .failed else {
       throw .peer("a message of kind \(first[0]) out of turn")
     }
     var head = first
@@ -168,18 +163,6 @@ extension HeartlogError {
     HeartlogError(.peer, "the peer violated the protocol: \(reason)")
   }
 
-  /// The error for a peer that does not speak a version of this program.
-  static func otherVersions(
-    _ theirs: ClosedRange<UInt8>, known: ClosedRange<UInt8>
-  ) -> HeartlogError {
-    func shown(_ versions: ClosedRange<UInt8>) -> String {
-      versions.count == 1 ? "\(versions.lowerBound)" : "\(versions.lowerBound) to \(versions.upperBound)"
-    }
-    return HeartlogError(
-      .newerFormat,
-      "the peer uses protocol version \(shown(theirs)); this Heartlog uses \(shown(known))")
-  }
-
   private static let gaveUp = "the peer gave up: "
 
   /// An error with the reason that the peer gave.
@@ -189,7 +172,8 @@ extension HeartlogError {
       case .store: .inputOutput
       case .dialogue: .peer
       case .later: .locked
-      case .removed: .noKey
+      case .refused: .noKey
+      case .version: .newerFormat
       }
     self.init(own, "\(Self.gaveUp)\(sentence)")
   }
@@ -223,24 +207,18 @@ final class MessageWriter: Sendable {
   }
 
   /// Tells the peer of an error, if it can still be told.
-  ///
-  /// - Parameter versions: what is said to a peer that greeted in another version; nil at the calling end, which is answered so.
-  func writeFailure(_ error: HeartlogError, versions: ClosedRange<UInt8>?) {
+  func writeFailure(_ error: HeartlogError) {
     switch error.code {
     // The peer may be unable to read this.
     case .timedOut, .locked: writeFailure(.later, error.message)
     case .peer: writeFailure(.dialogue, error.message)
-    case .newerFormat:
-      if let versions { writeLast(.versions(least: versions.lowerBound, most: versions.upperBound)) }
+    case .newerFormat: writeFailure(.version, "it uses protocol version \(Message.version)")
     case .corrupt: writeFailure(.store, Message.damage(error))
-    case .noKey: writeFailure(.removed, error.message)
+    case .noKey: writeFailure(.refused, error.message)
     // The store's error may contain paths, which the peer is not told.
     default: writeFailure(.store, "its store failed (\(error.code.rawValue))")
     }
   }
-
-  /// Tells the peer why it is not admitted, or why this end is not to be.
-  func writeRefusal(_ sentence: String) { writeLast(.refused(Message.cut(sentence))) }
 
   /// Writes the last message, if the peer can still decode it.
   func writeLast(_ message: Message) {

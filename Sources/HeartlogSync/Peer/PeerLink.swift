@@ -37,11 +37,9 @@ struct ChannelLink: PeerLink {
 
   func answer(_ heads: Message.Heads) throws(HeartlogError) -> Message.Answer {
     try write(.heads(heads))
-    let reply = try reader.read(.answer, answering: heads.heads.count)
-    if case .versions(let least, let most) = reply {
-      throw .otherVersions(min(least, most)...most, known: Message.version...Message.version)
+    guard case .answer(let answer) = try reader.read(.answer, answering: heads.heads.count) else {
+      throw .peer("a message out of turn")
     }
-    guard case .answer(let answer) = reply else { throw .peer("a message out of turn") }
     return answer
   }
 

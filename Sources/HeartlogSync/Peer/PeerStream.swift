@@ -106,13 +106,10 @@ struct CommitRoot: Hashable {
 struct ShippedCheckpoint: Hashable {
   let key: PublicKey
   let note: SignedNote
+}
 
+extension ShippedCheckpoint {
   init(_ checkpoint: SignedCheckpoint) { self.init(key: checkpoint.key, note: checkpoint.note) }
-
-  init(key: PublicKey, note: SignedNote) {
-    self.key = key
-    self.note = note
-  }
 
   /// The checkpoint, with its signature verified.
   ///
@@ -146,14 +143,11 @@ struct PeerStream {
 struct CheckpointName: Hashable, Sendable {
   let size: UInt64
   let note: RootPrefix
+}
 
-  init(size: UInt64, note: RootPrefix) {
-    self.size = size
-    self.note = note
-  }
-
+extension CheckpointName {
   init(_ checkpoint: SignedCheckpoint) {
-    size = checkpoint.checkpoint.size
-    note = RootPrefix(SHA256Hasher.digest(of: checkpoint.note.bytes))
+    self.init(
+      size: checkpoint.checkpoint.size, note: RootPrefix(SHA256Hasher.digest(of: checkpoint.note.bytes)))
   }
 }

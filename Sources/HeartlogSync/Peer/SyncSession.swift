@@ -57,10 +57,7 @@ public struct SyncSession: Sendable {
       }
     } catch {
       // Whoever gave up is not told.
-      if !error.isEcho {
-        link.writer.writeFailure(
-          error, versions: role == .serving ? Message.version...Message.version : nil)
-      }
+      if !error.isEcho { link.writer.writeFailure(error) }
       throw error
     }
   }
@@ -68,7 +65,7 @@ public struct SyncSession: Sendable {
   private func call() throws(HeartlogError) -> SyncReport {
     let report = try store.sync(over: link, options, description: "the peer")
     if report.unfinished != nil {
-      link.writer.writeFailure(.endedEarly, versions: nil)
+      link.writer.writeFailure(.endedEarly)
     } else if let refused = report.refused {
       link.writer.writeFailure(.dialogue, refused)
     }
@@ -101,7 +98,7 @@ public struct SyncSession: Sendable {
       guard isGreeted, !host.hasUnconfirmed else { throw .hungUp }
     } catch {
       guard error.isEarlyEnd else { throw error }
-      link.writer.writeFailure(error, versions: nil)
+      link.writer.writeFailure(error)
       var report = try host.report()
       report.unfinished = SyncReport.Unfinished()
       return report

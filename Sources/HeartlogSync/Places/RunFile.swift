@@ -107,12 +107,7 @@ package struct RunFile: Hashable {
   mutating func takeRun(
     from store: any ShippedStreams, upTo last: UInt64
   ) throws(HeartlogError) -> StreamRun {
-    guard
-      let run = try store.streamRun(of: replica, after: lastCommit, upTo: CommitNumber(rawValue: last)),
-      run.firstCommit.rawValue == lastCommit + 1
-    else {
-      throw HeartlogError(.corrupt, "the stream of \(replica) does not continue after commit \(lastCommit)")
-    }
+    let run = try store.nextRun(of: replica, after: lastCommit, upTo: last)
     if runs.isEmpty { name = run.name }
     runs.append(run)
     return run

@@ -25,7 +25,7 @@ extension FuzzTarget {
       return seeds
     }
   ) { bytes in
-    guard bytes.count >= 2, bytes[0] < DecodedMessage.kindCount else { return }
+    guard bytes.count >= 2 else { return }
     let payload = Array(bytes.dropFirst(2))
     func decoded(_ payload: [UInt8]) throws -> DecodedMessage {
       try DecodedMessage(kind: bytes[0], payload: payload, answering: Int(bytes[1]))
@@ -51,7 +51,7 @@ extension FuzzTarget {
       RawMessage(kind: 14, payload: greeting.bytes),
       RawMessage(kind: 15, payload: id),
       RawMessage(kind: 16, payload: id),
-      RawMessage(kind: 17, payload: refusal.bytes),
+      RawMessage(kind: 9, payload: [4] + refusal.bytes),
     ]
   }
 
