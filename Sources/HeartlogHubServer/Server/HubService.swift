@@ -192,7 +192,7 @@ struct HubService: Sendable {
 extension HubAnswer {
   fileprivate static func keys(_ keys: AdmittedKeys) -> HubAnswer {
     .json(200) { writer in
-      writer.member("keys", strings: keys.devices.map(\.description))
+      writer.member("keys", keys.devices.map(\.description))
       if let root = keys.root { writer.member("root", root.key.description) }
     }
   }

@@ -246,7 +246,8 @@ struct KeyEpochTests {
       }
       changed.withUnsafeBytes { bytes in
         var reader = ByteReader(bytes)
-        guard let body = try? EpochBody(from: &reader) else { return }
+        guard (try? reader.take(EpochBody.magic.count + 1)) != nil, let body = try? EpochBody(from: &reader)
+        else { return }
         accepted += 1
         #expect(body.bytes == Array(bytes.prefix(reader.offset)))
       }
