@@ -8,6 +8,28 @@ import Testing
 
 @Suite("Stores that sync")
 struct StoreSyncTests {
+  @Test("a signed stream that continues in several runs is taken by the serving store in one sync")
+  func severalRuns() throws {
+    let (one, other) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
+    let papers = try one.library("papers")
+    try papers.add("first")
+    let carrier = StoreCarrier(other)
+    _ = try carrier.sync(one, options: SyncOptions())
+    let known = try #require(try other.streamHead(of: one.replica))
+    #expect(known.checkpoint != nil)
+    // A run has at most 16 MiB.
+    let note = Field(name: "note", value: .string(String(repeating: "x", count: 1_000_000)))
+    for commit in 1...3 {
+      try one.write { for item in 1...8 { try papers.add("\(commit)-\(item)", fields: [note]) } }
+    }
+    let run = try one.streamRun(
+      of: one.replica, after: known.commit.rawValue, upTo: CommitNumber(rawValue: 4))
+    #expect(run?.lastCommit == CommitNumber(rawValue: 3))
+    let report = try carrier.sync(one, options: SyncOptions())
+    #expect(report.sent.commits == 3 && report.isComplete)
+    #expect(other.digest == one.digest)
+  }
+
   private func store(_ seed: UInt64, _ clock: ManualClock) throws -> FavoritesStore {
     try .inMemory(clock: clock, seed: seed)
   }

@@ -15,7 +15,8 @@
       return LZ4_decompress_safe(source, target, Int32(bytes.count), Int32(output.count)) == output.count
     }
 
-    /// Compresses one input after the other well but slowly, for runs and sealed segments: LZ4-HC, level 9. Measured: level 12 makes a log 2 % smaller, for several times the work.
+    /// Compresses one input after the other well but slowly, for runs and sealed segments: LZ4-HC, level 9. Measured: level 12 makes a log
+    /// 2 % smaller, for several times the work.
     ///
     /// Its tables have 256 KiB. To make them for each input would take longer than most inputs take.
     package struct HighCompressor: ~Copyable {

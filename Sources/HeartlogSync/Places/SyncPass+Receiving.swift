@@ -14,7 +14,7 @@ extension SyncPass {
     if try findForks(stream, files), isBetweenStores { return }
     let end = try endOfStream(stream, files, listing)
     head = try self.head(of: stream)
-    var position = head?.commit.rawValue ?? 0
+    var position = max(head?.commit.rawValue ?? 0, reached[stream] ?? 0)
     var files = files
     var passed: Set<String> = []
     var relistCount = 0
@@ -43,6 +43,7 @@ extension SyncPass {
       head = try self.head(of: stream)
     }
     let known = position
+    reached[stream] = position
     if head?.isEnded != true {
       counts.waiting += files.filter { $0.kind == .run && $0.name.first > known + 1 && !$0.name.isEnd }.count
     }
@@ -248,6 +249,7 @@ extension SyncPass {
   /// Makes room for the history that the device signed: the one here goes on as a stream of its own.
   private mutating func setAside(_ head: StreamHead) throws(HeartlogError) {
     try store.setAside(head.replica)
+    reached[head.replica] = nil
     hasParted = true
     noteFork(of: head.replica, called: head.name, after: 0)
   }

@@ -40,6 +40,9 @@ struct SyncPass {
   var hasParted = false
   /// The streams of which the other store has another history, and nothing proves that their devices signed two.
   var disputed: Set<ReplicaID> = []
+  /// The last commit of each stream that was received. The head of a signed stream is where its last checkpoint ends, and a serving store
+  /// gets one run after the other.
+  var reached: [ReplicaID: UInt64] = [:]
 
   init(store: any ShippedStreams, place: any Place, options: SyncOptions, memory: Memory) {
     self.store = store
