@@ -50,15 +50,13 @@ struct SnapshotFolderTests {
     }
   }
 
-  @Test("what is written is listed, the most events first, and mapped", arguments: FileSystemKind.allCases)
+  @Test("what is written is listed and mapped", arguments: FileSystemKind.allCases)
   func roundTrip(_ kind: FileSystemKind) throws {
     let (place, folder) = try place(kind)
     #expect(try folder.files().isEmpty)
-    let small = try #require(try write(9, bytes(10), to: folder))
-    let large = try #require(try write(100, bytes(3_500_000), to: folder))
     let next = try #require(try write(1_000, bytes(3_500_011), to: folder))
     #expect(next.name.hasPrefix("0000000000001000-") && next.name.hasSuffix(".snapshot"))
-    #expect(try folder.files() == [next, small] || folder.files() == [next, large, small])
+    #expect(try folder.files() == [next])
     #expect(try folder.map(next).map { Array($0.bytes) } == bytes(3_500_011))
     let mapping = try #require(try folder.map(next))
     try folder.remove(next)
@@ -240,77 +238,25 @@ struct SnapshotFolderTests {
     }
     #expect(unfinished > 0)
   }
-}
 
-@Suite("Which snapshots are kept")
-struct SnapshotRetentionTests {
-  /// Writes snapshots as events come, each with a size, and tidies up after each.
-  private func simulate(
-    _ events: [UInt64], bytes: (UInt64) -> UInt64
-  ) -> [(file: SnapshotFile, bytes: UInt64)] {
-    var files: [(file: SnapshotFile, bytes: UInt64)] = []
-    for (index, count) in events.enumerated() {
-      let file = SnapshotFile(eventCount: count, suffix: UInt32(index))
-      files.insert((file, bytes(count)), at: 0)
-      let superfluous = SnapshotRetention.superfluous(of: files, written: file)
-      #expect(!superfluous.contains(file))
-      files.removeAll { superfluous.contains($0.file) }
-      #expect(files.count <= SnapshotRetention.filesMax)
-      let olderBytes = files.dropFirst().reduce(0) { $0 + $1.bytes }
-      #expect(olderBytes <= files[0].bytes)
-      #expect(olderBytes <= max(32 << 20, files[0].bytes / 2))
+  @Test(
+    "a snapshot replaces those with as many events or fewer, but not evidence, nor what is no file",
+    arguments: FileSystemKind.allCases)
+  func replacing(_ kind: FileSystemKind) throws {
+    let (place, folder) = try place(kind)
+    try place.files.createDirectory(folder.path)
+    try place.files.createDirectory("\(folder.path)/0000000000000001-00000001.snapshot")
+    let newer = try #require(try write(9, bytes(10), to: folder))
+    let evidence = try #require(try write(3, bytes(10), to: folder))
+    let same = try #require(
+      try folder.write(eventCount: 5, keeping: [evidence.name]) { try bytes(10).withUnsafeBytes($0) })
+    let written = try folder.write(eventCount: 5, keeping: [evidence.name]) {
+      try bytes(10).withUnsafeBytes($0)
     }
-    return files
-  }
-
-  /// Steps of a tenth, from 100 to 10 million events.
-  private var smallSteps: [UInt64] {
-    var events: [UInt64] = [100]
-    while let last = events.last, last < 10_000_000 { events.append(last + last / 10) }
-    return events
-  }
-
-  @Test("of a state that grows with its log, several are kept, each of twice the events at least")
-  func growing() {
-    let files = simulate(smallSteps) { $0 * 3 }
-    #expect(files.count >= 3)
-    for (newer, older) in zip(files.dropFirst(), files.dropFirst(2)) {
-      #expect(newer.file.eventCount >= 2 * older.file.eventCount)
-    }
-    // Snapshots that double are all kept, as far as there may be so many.
-    let doubling = simulate((0..<20).map { 100 << UInt64($0) }) { $0 / 2 }
-    #expect(doubling.map(\.file.eventCount) == (12..<20).reversed().map { 100 << UInt64($0) })
-  }
-
-  @Test("of a state that takes much room, the one in the middle of its log is kept")
-  func large() {
-    // As a store writes them while it grows at once: after some more than as many events as the last one covers.
-    let growing = simulate((0..<12).map { UInt64(20_000 * pow(2.2, Double($0))) }) { $0 * 100 }
-    #expect(growing.count == 2)
-    let share = Double(growing[1].file.eventCount) / Double(growing[0].file.eventCount)
-    #expect(share > 0.4 && share < 0.5)
-    // In steps of a tenth none of half the size comes by: the ones that are there stay.
-    let files = simulate(smallSteps) { $0 * 100 }
-    #expect(files.count >= 2)
-    for (newer, older) in zip(files.dropFirst(), files.dropFirst(2)) {
-      #expect(newer.file.eventCount >= 2 * older.file.eventCount)
-    }
-  }
-
-  @Test("of a state that stays as large as it is, one older is kept, and not one for ever")
-  func steady() {
-    let files = simulate(smallSteps) { _ in 5_000_000 }
-    #expect(files.count == 2)
-    #expect(files[1].file.eventCount * 100 > files[0].file.eventCount)
-  }
-
-  @Test("what has more events than the one that was written is left alone")
-  func newer() {
-    let files = [(9, 50), (5, 50), (4, 1)].map {
-      (file: SnapshotFile(eventCount: $0.0, suffix: 1), bytes: UInt64($0.1))
-    }
-    #expect(SnapshotRetention.superfluous(of: files, written: files[1].file).isEmpty)
+    #expect(written != same)
     #expect(
-      SnapshotRetention.superfluous(of: files, written: SnapshotFile(eventCount: 7, suffix: 1)).isEmpty)
+      try Set(folder.files())
+        == [newer, try #require(written), evidence, SnapshotFile(eventCount: 1, suffix: 1)])
+    withExtendedLifetime(place) {}
   }
 }

@@ -202,7 +202,6 @@ struct SnapshotStoreTests {
     try fill(store, 130..<300)
     // As in the background, where nobody tells the snapshot.
     _ = try store.log.seal(progress: nil)
-    try store.snapshot()
     let bound = try #require(
       try LogReplay(at: TestStore.path, on: test.files).bound(of: .milliseconds(moment)))
     for isMoved in [true, false] {
