@@ -55,7 +55,7 @@ extension FavoritesStore {
   ) {
     try refuseInsideWrite("dryRun")
     refreshForReading()
-    let transaction = WriteTransaction(self, over: .none, wallTime: try wallTime(time), isDryRun: true)
+    let transaction = WriteTransaction(self, over: nil, wallTime: try wallTime(time), isDryRun: true)
     defer { transaction.close() }
     let result = try WriteTransaction.$current.withValue(transaction) { try body() }
     return (result, transaction.events)

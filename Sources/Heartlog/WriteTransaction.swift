@@ -21,7 +21,7 @@ final class WriteTransaction: @unchecked Sendable {
   @exclusivity(unchecked) private var contentBytes = 0
   /// Whether a field with one of the names was written that the store fills in.
   @exclusivity(unchecked) private(set) var wroteReserved = false
-  private let queued: QueuedCommits
+  private let queued: QueuedCommits?
   /// Whether it is run outside the log, to be discarded.
   private let isDryRun: Bool
   @exclusivity(unchecked) private var changes = WriteOverlay()
@@ -30,7 +30,7 @@ final class WriteTransaction: @unchecked Sendable {
   @TaskLocal static var current: WriteTransaction?
 
   /// - Parameter queued: the commits that the transaction builds on, in addition to the published ones.
-  init(_ store: FavoritesStore, over queued: QueuedCommits, wallTime: Milliseconds, isDryRun: Bool = false) {
+  init(_ store: FavoritesStore, over queued: QueuedCommits?, wallTime: Milliseconds, isDryRun: Bool = false) {
     self.store = store
     self.queued = queued
     self.isDryRun = isDryRun

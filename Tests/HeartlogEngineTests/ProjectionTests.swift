@@ -33,7 +33,8 @@ struct ProjectionTests {
     var queue: [CommitLog.PendingCommit] = []
     func plan(_ item: String) throws -> WritePlan {
       try projection.plan(
-        .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: [], waiting: queue),
+        .toggle(), on: item, in: LibraryKey("papers"),
+        over: queue.isEmpty ? nil : QueuedCommits(writing: [], waiting: queue),
         WriteOverlay(),
         wallTime: 1)
     }
@@ -58,7 +59,8 @@ struct ProjectionTests {
     let projection = Self.empty
     func wasFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) throws -> Bool {
       try !projection.plan(
-        .toggle(), on: item, in: LibraryKey("papers"), over: QueuedCommits(writing: queue, waiting: []),
+        .toggle(), on: item, in: LibraryKey("papers"),
+        over: queue.isEmpty ? nil : QueuedCommits(writing: queue, waiting: []),
         WriteOverlay(),
         wallTime: 1
       ).result.isFavorite
@@ -78,7 +80,8 @@ struct ProjectionTests {
     }
     func isFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) -> Bool {
       projection.isFavorite(
-        item, in: "papers", over: QueuedCommits(writing: [], waiting: queue), WriteOverlay())
+        item, in: "papers", over: queue.isEmpty ? nil : QueuedCommits(writing: [], waiting: queue),
+        WriteOverlay())
     }
     #expect(isFavorite("item 1", over: queue))
     // It would be gone if the overlay were made again.

@@ -26,9 +26,9 @@ extension CommitLog {
         break
       }
     }
-    assert(lease.isHeld || queue.queued.isEmpty, "nothing is queued without the lock")
+    assert(lease.isHeld || queue.isEmpty, "nothing is queued without the lock")
     guard !lease.isHeld else { return }
-    let wasOpen = lease.lock.isOpen
+    let wasOpen = lock.isOpen
     defer { if !wasOpen { openFileCount.isStale = true } }
     try lease.acquire(waitingAtMost: options.lockMillisecondsMax)
     do throws(HeartlogError) {
@@ -47,7 +47,7 @@ extension CommitLog {
   /// tail is already prepared.
   private func prepareTail() throws(HeartlogError) {
     assert(
-      lease.isHeld && queue.queued.isEmpty,
+      lease.isHeld && queue.isEmpty,
       "the tail is prepared with the lock held, before commits build on it")
     if lease.isTailReady, lease.isUnchanged { return }
     lease.endSeries()
@@ -64,7 +64,7 @@ extension CommitLog {
     guard lease.isHeld else { return }
     // Queued commits are still written, but no new ones are accepted. This is checked even while another batch is being written. Otherwise
     // many writers could keep the lock forever.
-    if lease.lock.isWanted {
+    if lock.isWanted {
       lease.isYielding = true
       lease.endSeries()
     }
@@ -84,7 +84,7 @@ extension CommitLog {
     guard !lease.isKept else { return monitor.notifyAll() }
     release()
     if lease.isYielding {
-      monitor.outside { lease.lock.yield() }
+      monitor.outside { lock.yield() }
       lease.isYielding = false
     }
     monitor.notifyAll()
@@ -134,7 +134,7 @@ extension CommitLog {
   private func expireLease() {
     monitor.withLock {
       lease.isExpiring = false
-      if lease.isKept, !lease.lock.isWanted,
+      if lease.isKept, !lock.isWanted,
         isBusy || lease.isInSeries(at: options.scheduler.uptimeNanoseconds())
       {
         return keepLease()
@@ -285,13 +285,14 @@ struct ExclusiveLog: ~Copyable {
     assert(
       log.phase == .changingStreams && log.lease.isHeld,
       "exclusive access is lent to one thread, with the lock held")
-    assert(log.queue.queued.isEmpty, "no commit waits for exclusive access to end")
+    assert(log.queue.isEmpty, "no commit waits for exclusive access to end")
     self.log = log
   }
 
   var directory: StoreDirectory { log.directory }
   var options: StorageOptions { log.options }
   var lease: StoreLease { log.lease }
+  var lock: StoreLock { log.lock }
   var queue: CommitQueue { log.queue }
   var appender: SegmentAppender { log.appender }
   var streamSet: StreamSet { log.streamSet }

@@ -41,7 +41,7 @@ extension CommitLog {
     try takeLock()
     do throws(HeartlogError) {
       let wallTime = try wallTime()
-      let plan = try streamSet.projection.plan(
+      let plan = try projection.plan(
         operation, on: id, in: library, over: queue.queued, WriteOverlay(), wallTime: wallTime)
       if let record = plan.record {
         let pending = try stage(
@@ -68,8 +68,8 @@ extension CommitLog {
     return try stageInside(durability, draft)
   }
 
-  /// The queued commits that a draft builds on, in addition to the published ones. Only drafts may read this.
-  package var queuedCommits: QueuedCommits {
+  /// The queued commits that a draft builds on, in addition to the published ones; nil if there are none. Only drafts may read this.
+  package var queuedCommits: QueuedCommits? {
     monitor.assertHeld()
     return queue.queued
   }
@@ -197,7 +197,7 @@ extension CommitLog {
       let target = try monitor.outside { () throws(HeartlogError) in
         let target = try appendBatch(&frames, isDurable: isDurable)
         // Only one thread is busy at a time, so commits are published in order. The next batch is drafted concurrently.
-        streamSet.projection.publish(queue.writing.commits)
+        projection.publish(queue.writing.commits)
         return target
       }
       phase = .idle
@@ -207,7 +207,7 @@ extension CommitLog {
         if options.keepsLockInSeries { lease.noteBatch(from: start, to: end) }
       }
       didWrite(to: target)
-      lease.lock.announce()
+      lock.announce()
       if options.trace.isOn { reportBatch(bytes: frames.byteCount) }
       queue.writing.endAll()
       if isDurable {
@@ -288,7 +288,7 @@ extension CommitLog {
     _ frames: inout CommitFrames, isDurable: Bool
   ) throws(HeartlogError) -> SegmentWriter {
     // If this process dies before the write completes, the next lock holder sees that it must check the files.
-    lease.lock.touch()
+    lock.touch()
     let target: SegmentWriter
     do throws(HeartlogError) { target = try segmentForWriting() } catch {
       throw addingFreeSpace(error, SegmentHeader.byteCount + frames.byteCount)
@@ -297,7 +297,7 @@ extension CommitLog {
       guard error.code == .outcomeUnknown else { throw addingFreeSpace(error, frames.byteCount) }
       throw appender.suspend(target, because: error.message)
     }
-    lease.lock.raise(writtenBytes: target.offset)
+    lock.raise(writtenBytes: target.offset)
     if isDurable { try appender.synchronize(target) }
     assert(
       !isDurable || target.durableOffset == target.offset, "a durable batch is acknowledged after its flush")

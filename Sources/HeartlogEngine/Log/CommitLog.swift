@@ -31,6 +31,9 @@ package final class CommitLog: @unchecked Sendable {
 
   @exclusivity(unchecked) var phase = Phase.idle
   let lease: StoreLease
+  /// That of `lease`, because the way there through the lease counts a reference at each of a commit's calls; likewise `projection`.
+  let lock: StoreLock
+  let projection: Projection
   let queue: CommitQueue
   let appender: SegmentAppender
   let streamSet: StreamSet
@@ -64,7 +67,8 @@ package final class CommitLog: @unchecked Sendable {
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     let found = try StoreIdentity.readWithFile(directory)
     self.options = options
-    let lock = try StoreLock(directory, options)
+    self.projection = projection
+    lock = try StoreLock(directory, options)
     access = LogAccess(directory, options, hasLockPage: lock.hasPage)
     lease = StoreLease(lock, monitor: monitor)
     queue = CommitQueue(replica: found.identity.replica)
@@ -75,7 +79,7 @@ package final class CommitLog: @unchecked Sendable {
     recovery = TailRecovery(directory, options, lease, appender, streamSet)
     receiver = RunReceiver(directory, options, lease, appender, streamSet, recovery)
     try monitor.withLock { () throws(HeartlogError) in
-      let page = lease.lock.page()
+      let page = lock.page()
       _ = try streamSet.erased.refresh()
       let starts = try StreamStart(directory: directory).readers(at: positions, own: found.identity.replica)
       for (position, (reader, moved)) in zip(positions, starts) {
@@ -114,7 +118,7 @@ package final class CommitLog: @unchecked Sendable {
       let found = recovery.reports + streamSet.findings
       let signed = streamSet.missingSigned
       // Another process may have received them, and their checkpoint, since the streams were read. It raises the generation first.
-      guard lease.isHeld || (lease.lock.hasPage && lease.lock.generation == lease.seenPage?.generation) else {
+      guard lease.isHeld || (lock.hasPage && lock.generation == lease.seenPage?.generation) else {
         return found
       }
       let lost = Set(found.filter { $0.verdict == .lost }.map(\.replica))
@@ -150,7 +154,7 @@ package final class CommitLog: @unchecked Sendable {
     monitor.assertHeld()
     // No other process can have written while this process holds the lock.
     guard !lease.isHeld else { return }
-    let page = lease.lock.page()
+    let page = lock.page()
     if let seen = lease.seenPage, page.generation == seen.generation, page.generation != 0 {
       return lease.noteSeen(page)
     }
@@ -158,23 +162,23 @@ package final class CommitLog: @unchecked Sendable {
   }
 
   /// What this process has read of the store. Readers ask it whether to call `refreshForReading`.
-  package var seen: SeenGeneration { lease.lock.seen }
+  package var seen: SeenGeneration { lock.seen }
 
   /// Calls `changed` when another process may have changed the store, until the result is released. `changed` must call
   /// `refreshWatched` once and after each call, but not on the thread that calls it. Nil if that cannot be told: poll then.
   package func watch(_ changed: @escaping @Sendable () -> Void) -> (any LockFileWatch)? {
-    lease.lock.watch(changed)
+    lock.watch(changed)
   }
 
   /// Reads what other processes wrote, for a store that watches. Another change calls the watch.
   package func refreshWatched() {
-    lease.lock.awaitChange()
+    lock.awaitChange()
     if !seen.isCurrent { refreshForReading() }
   }
 
   /// Reads what other processes wrote, for a store that polls. On a network file system, where the lock page tells nothing, the streams
   /// are looked at each time.
-  package func refreshPolled() { if !seen.isCurrent || !lease.lock.hasPage { refreshForReading() } }
+  package func refreshPolled() { if !seen.isCurrent || !lock.hasPage { refreshForReading() } }
 
   /// Like `refresh`, for a reader. Waits neither for the lock nor for a thread that drafts, but for one that reads the log.
   ///
@@ -188,7 +192,7 @@ package final class CommitLog: @unchecked Sendable {
       options.scheduler.sleep(microseconds: Self.pauseMicroseconds)
     }
     if phase != .closed {
-      let generation = lease.lock.page().generation
+      let generation = lock.page().generation
       do throws(HeartlogError) { try refreshInside() } catch { seen.note(generation) }
     }
     // Without entering the monitor again: a thread that drafts may be in it then.
@@ -204,7 +208,7 @@ package final class CommitLog: @unchecked Sendable {
   /// - Parameter anew: reads the whole log again, into a projection that was notified of it.
   func catchUp(_ progress: LogProgress?, anew: Bool = false) throws(HeartlogError) {
     queue.looksForHeads = true
-    let page = lease.lock.page()
+    let page = lock.page()
     if !anew, lease.seenPage?.structure != page.structure || page.structure == 0 {
       if try streamSet.erased.refresh() { return try restart() }
       for reader in streamSet.readers.values where try reader.wasEndedMeanwhile() { return try restart() }

@@ -72,10 +72,12 @@ final class CommitQueue {
     return nextBatch - 1
   }
 
-  /// The commits that drafts build on.
-  var queued: QueuedCommits {
-    waiting.isEmpty && writing.isEmpty
-      ? .none : QueuedCommits(writing: writing.commits, waiting: waiting.commits)
+  /// Whether no commit is queued or being written.
+  var isEmpty: Bool { waiting.isEmpty && writing.isEmpty }
+
+  /// The commits that drafts build on; nil if there are none.
+  var queued: QueuedCommits? {
+    isEmpty ? nil : QueuedCommits(writing: writing.commits, waiting: waiting.commits)
   }
 
   /// Ends the batch.
@@ -219,9 +221,11 @@ package struct QueuedCommits {
   private let writing: [CommitLog.PendingCommit]
   private let waiting: [CommitLog.PendingCommit]
 
-  package static let none = QueuedCommits(writing: [], waiting: [])
-
+  /// - Parameters:
+  ///   - writing: the commits that are being written.
+  ///   - waiting: those behind them. Not both are empty.
   package init(writing: [CommitLog.PendingCommit], waiting: [CommitLog.PendingCommit]) {
+    assert(!writing.isEmpty || !waiting.isEmpty, "nil stands for no commits")
     assert(
       writing.isEmpty || waiting.isEmpty || writing.last?.commit.number.next == waiting.first?.commit.number,
       "the commits are queued in order")
@@ -229,7 +233,6 @@ package struct QueuedCommits {
     self.waiting = waiting
   }
 
-  package var isEmpty: Bool { writing.isEmpty && waiting.isEmpty }
   package var count: Int { writing.count + waiting.count }
 
   package subscript(index: Int) -> CommitLog.PendingCommit {

@@ -36,7 +36,7 @@ extension CommitLog {
       if let file = reader.cursor?.file { files.insert(ObjectIdentifier(file)) }
     }
     if let file = appender.writer?.file { files.insert(ObjectIdentifier(file)) }
-    return files.count + (lease.lock.isOpen ? 1 : 0)
+    return files.count + (lock.isOpen ? 1 : 0)
   }
 
   /// Closes the files if no thread is using the log. The next call that needs them opens them again.
@@ -89,10 +89,10 @@ extension CommitLog {
   /// Closes the files. Called in the monitor, when no thread is using the log.
   func closeFiles() {
     monitor.assertHeld()
-    assert(!isBusy && queue.queued.isEmpty && lease.unsyncedSince == nil, "no commit needs the files")
+    assert(!isBusy && queue.isEmpty && lease.unsyncedSince == nil, "no commit needs the files")
     appender.writer = nil
     appender.forgetUnsynced()
-    lease.lock.rest()
+    lock.rest()
     openFileCount.isStale = true
     for reader in streamSet.readers.values { reader.rest() }
     receiver.forgetTails()

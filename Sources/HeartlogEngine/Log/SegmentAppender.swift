@@ -16,6 +16,7 @@ final class SegmentAppender {
 
   private let directory: StoreDirectory
   private let lease: StoreLease
+  private let lock: StoreLock
   private let trace: StoreTrace
 
   @exclusivity(unchecked) var writer: SegmentWriter?
@@ -30,6 +31,7 @@ final class SegmentAppender {
   init(_ directory: StoreDirectory, _ lease: StoreLease, _ trace: StoreTrace = StoreTrace()) {
     self.directory = directory
     self.lease = lease
+    lock = lease.lock
     self.trace = trace
   }
 
@@ -58,7 +60,7 @@ final class SegmentAppender {
   /// Publishes the position of the tail to other processes.
   func announce(_ writer: SegmentWriter, isStructural: Bool) {
     assert(writer.durableOffset <= writer.offset, "no more is durable than is written")
-    lease.lock.update { page in
+    lock.update { page in
       page.replica = writer.header.replica
       page.segment = writer.header.id
       page.firstCommit = writer.header.firstCommit.rawValue
@@ -97,7 +99,7 @@ final class SegmentAppender {
     do {
       try trace.span(.synchronize) { () throws(HeartlogError) in try segment.synchronize() }
     } catch { throw suspend(segment, because: error.description) }
-    lease.lock.raise(durableBytes: segment.durableOffset)
+    lock.raise(durableBytes: segment.durableOffset)
     assert(
       segment.durableOffset == segment.offset, "no other thread appends during a flush that is waited for")
   }
@@ -132,7 +134,7 @@ final class SegmentAppender {
     } else {
       segment.didSynchronize(upTo: bytes)
       assert(segment.durableOffset >= bytes, "what was flushed counts as durable")
-      lease.lock.raise(durableBytes: segment.durableOffset)
+      lock.raise(durableBytes: segment.durableOffset)
     }
     return isWantedAgain
   }
@@ -159,7 +161,7 @@ final class SegmentAppender {
     } catch {
       reason += "; the segment could not be set aside either: \(error)"
     }
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     return HeartlogError(.outcomeUnknown, reason, file: segment.path, offset: segment.durableOffset)
   }
 }

@@ -201,7 +201,7 @@ extension ExclusiveLog {
     appender.writer = nil
     try replace(run, by: sealed, &report)
     // The sealed commits were durable. The page records that, in case the file is lost later.
-    lease.lock.update { page in
+    lock.update { page in
       page = StoreLock.Page(
         generation: page.generation, structure: page.structure, replica: replica,
         firstCommit: streamSet.own.tail.next.rawValue)
@@ -232,7 +232,7 @@ extension ExclusiveLog {
     let path = log.path(of: run)
     // Updated before the new name exists: a process that uses a segment of the run as its tail must check before
     // it appends.
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     if let temporary {
       try directory.giveName(path, to: temporary, in: folder)
     } else {

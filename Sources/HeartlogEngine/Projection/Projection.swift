@@ -25,17 +25,16 @@ package class Projection: @unchecked Sendable {
 
     /// Updates `overlay`. It may keep commits that have been published since, because applying a write over itself changes nothing. Failed
     /// commits are never kept, because all commits queued behind them failed too.
-    mutating func overlay(_ queued: QueuedCommits) {
-      if queued.isEmpty, lastOverlaid == nil { return }
+    mutating func overlay(_ queued: QueuedCommits?) {
+      guard let queued else { return forgetOverlay() }
       var next = queued.count
       while next > 0, queued[next - 1] !== lastOverlaid { next -= 1 }
       // If writers never pause, the overlay would grow without bound, so published commits are dropped from time to time.
       let isStale =
         next > 0 && overlay.itemCount > Self.overlaidItemsMax && queued[0] !== firstOverlaid
       if next == 0 || isStale {
-        overlay.removeAll()
-        lastOverlaid = nil
-        firstOverlaid = queued.isEmpty ? nil : queued[0]
+        forgetOverlay()
+        firstOverlaid = queued[0]
         next = 0
       }
       while next < queued.count {
@@ -43,11 +42,14 @@ package class Projection: @unchecked Sendable {
         lastOverlaid = queued[next]
         next += 1
       }
-      assert(
-        lastOverlaid === (queued.isEmpty ? nil : queued[queued.count - 1]),
-        "the overlay ends with the last queued commit")
-      assert(
-        (firstOverlaid == nil) == (lastOverlaid == nil), "an overlay has a first and a last commit, or none")
+      assert(lastOverlaid === queued[queued.count - 1], "the overlay ends with the last queued commit")
+    }
+
+    private mutating func forgetOverlay() {
+      guard lastOverlaid != nil else { return }
+      overlay.removeAll()
+      lastOverlaid = nil
+      firstOverlaid = nil
     }
 
     private static let overlaidItemsMax = 1_024
@@ -241,7 +243,7 @@ package class Projection: @unchecked Sendable {
   ///   validated again. An error of the log if the state is not whole.
   package final func plan(
     _ operation: HeartlogState.Operation, on id: String, in library: LibraryKey,
-    over queued: QueuedCommits, _ draft: WriteOverlay, wallTime: Milliseconds
+    over queued: QueuedCommits?, _ draft: WriteOverlay, wallTime: Milliseconds
   ) throws(HeartlogError) -> WritePlan {
     // What another program wrote there can be undone.
     if library.isReserved, !operation.isOverwrite {
@@ -274,7 +276,9 @@ package class Projection: @unchecked Sendable {
   }
 
   /// Returns an item as it will be after everything that is queued and in `draft` is written.
-  package final func item(_ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay)
+  package final func item(
+    _ id: String, in library: String, over queued: QueuedCommits?, _ draft: WriteOverlay
+  )
     -> ItemState?
   {
     look {
@@ -285,7 +289,7 @@ package class Projection: @unchecked Sendable {
 
   /// Returns the write that a register will show after everything that is queued is written; nil if it was never written.
   package final func shownWrite(
-    of register: Conflict.Register, of id: String, in library: String, over queued: QueuedCommits
+    of register: Conflict.Register, of id: String, in library: String, over queued: QueuedCommits?
   ) -> Conflict.Write? {
     look {
       $0.overlay(queued)
@@ -296,7 +300,7 @@ package class Projection: @unchecked Sendable {
   /// Returns the writes that fields of an item will show after everything that is queued and in `draft` is written; nil for a field that was
   /// never written.
   package final func shownWrites(
-    ofFields names: [String], of id: String, in library: String, over queued: QueuedCommits,
+    ofFields names: [String], of id: String, in library: String, over queued: QueuedCommits?,
     _ draft: WriteOverlay
   ) -> [Conflict.Write?] {
     look { content in
@@ -309,7 +313,7 @@ package class Projection: @unchecked Sendable {
 
   /// Whether an item will be a favorite after everything that is queued and in `draft` is written.
   package final func isFavorite(
-    _ id: String, in library: String, over queued: QueuedCommits, _ draft: WriteOverlay
+    _ id: String, in library: String, over queued: QueuedCommits?, _ draft: WriteOverlay
   )
     -> Bool
   {
@@ -320,7 +324,7 @@ package class Projection: @unchecked Sendable {
   }
 
   /// Returns all items of a library that were ever written, as they will be after everything that is queued and in `draft` is written.
-  package final func items(in library: String, over queued: QueuedCommits, _ draft: WriteOverlay)
+  package final func items(in library: String, over queued: QueuedCommits?, _ draft: WriteOverlay)
     -> [ItemState]
   {
     look { content in

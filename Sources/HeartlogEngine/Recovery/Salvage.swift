@@ -303,10 +303,10 @@ extension CommitLog {
         guard let signed = try streamSet.checkpoints.newest(of: replica), signed.checkpoint.size > head
         else { continue }
         let path = CheckpointFile.path(of: replica, in: directory)
-        lease.lock.update { _ in }
+        lock.update { _ in }
         try directory.fileSystem.rename(path, to: path + ".lost")
         try directory.fileSystem.synchronizeDirectory(directory.streamPath(replica))
-        lease.lock.update { _ in }
+        lock.update { _ in }
       }
     }
   }

@@ -14,6 +14,7 @@ final class TailRecovery {
   private let options: StorageOptions
   private let keys: DeviceKeys
   private let lease: StoreLease
+  private var lock: StoreLock { lease.lock }
   private let appender: SegmentAppender
   private let streamSet: StreamSet
 
@@ -49,7 +50,7 @@ final class TailRecovery {
     let own = streamSet.own
     let finding = streamSet.ends[streamSet.identity.replica]
     if let finding { try cutTail(finding, of: own) }
-    let isResolved = own.resolvedStructure == lease.lock.page().structure
+    let isResolved = own.resolvedStructure == lock.page().structure
     let missing = isResolved ? [] : streamSet.missing
     // Heads from other replicas may have arrived without a change to any file name.
     var isOver = finding?.verdict == .lost || streamSet.othersHaveSeenMoreOfOwn
@@ -84,7 +85,7 @@ final class TailRecovery {
     assert(
       appender.writer.map { $0.durableOffset == $0.offset && $0.header.replica == streamSet.identity.replica }
         ?? true, "the own tail is durable before commits build on it")
-    streamSet.own.resolvedStructure = lease.lock.page().structure
+    streamSet.own.resolvedStructure = lock.page().structure
   }
 
   /// Whether the store must stop writing its own stream, because its numbers were already used or nothing would read them.
@@ -132,19 +133,19 @@ final class TailRecovery {
   /// may not have removed before it died, and removes what such a process left behind. Checks again only if files of the store have
   /// changed.
   func resolve(_ reader: StreamReader) throws(HeartlogError) {
-    guard reader.resolvedStructure != lease.lock.page().structure else { return }
+    guard reader.resolvedStructure != lock.page().structure else { return }
     let serving = try directory.servingSegments(of: reader.replica).serving
     if let segment = reader.segment, !serving.contains(segment) {
       reader.leaveSegment()
       var meter = ProgressMeter(nil, total: 0)
-      try streamSet.readOn(reader.replica, lease.lock.page(), &meter)
+      try streamSet.readOn(reader.replica, lock.page(), &meter)
       guard streamSet.ends[reader.replica] == nil else {
         throw HeartlogError(
           .inputOutput, "the segments keep changing", file: directory.streamPath(reader.replica))
       }
     }
     try removeLeftovers(of: reader.replica, besides: serving)
-    reader.resolvedStructure = lease.lock.page().structure
+    reader.resolvedStructure = lock.page().structure
   }
 
   /// Cuts the bad data from the tail of a stream, and keeps a copy of it.
@@ -154,7 +155,7 @@ final class TailRecovery {
     guard let cursor = own.cursor, let segment = own.segment, let offset = finding.error.offset, offset > 0,
       finding.error.file == cursor.path
     else { return }
-    lease.lock.update { _ in }
+    lock.update { _ in }
     try heartlogErrors {
       // A suspect is copied up to its last whole frame, and is not written to.
       let isSuspect = segment.state == .suspect
@@ -202,7 +203,7 @@ final class TailRecovery {
 
   /// Opens the segment of the own tail, and makes everything in it durable.
   private func openTail(at cursor: SegmentCursor) throws(HeartlogError) -> SegmentWriter {
-    let page = lease.lock.page()
+    let page = lock.page()
     let isRecorded = page.replica == streamSet.identity.replica && page.segment == cursor.header.id
     if !isRecorded {
       // The process that created the segment may have died before its names were durable.
@@ -248,7 +249,7 @@ final class TailRecovery {
       throw HeartlogError(
         .inputOutput, "the segment became shorter while it was copied", file: cursor.path)
     }
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
     let path = "\(folder)/\(segment.name)"
     try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
@@ -274,7 +275,7 @@ final class TailRecovery {
       name.contains(".tmp-") || (SegmentFile(name: name) != nil && !serving.contains(name))
     }
     guard !names.isEmpty else { return }
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     // The replacement must be durable first, because the process that sealed it may have died before that.
     try directory.fileSystem.synchronizeDirectory(folder)
     for name in names { try directory.fileSystem.remove("\(folder)/\(name)") }
@@ -294,7 +295,7 @@ final class TailRecovery {
     guard let cursor = reader.cursor, let segment = reader.segment, segment.state != .sealed else {
       return nil
     }
-    if segment.state == .suspect || lease.lock.isReceiving(reader.replica) { return try copyOfTail(cursor) }
+    if segment.state == .suspect || lock.isReceiving(reader.replica) { return try copyOfTail(cursor) }
     let file = try directory.fileSystem.open(cursor.path, .readWrite)
     let writer = SegmentWriter(
       file: file, path: cursor.path, header: cursor.header, offset: cursor.offset,
@@ -308,14 +309,14 @@ final class TailRecovery {
 
   /// Makes the last run of a stream durable if its receiver was killed, or could not do so, and cuts off a run that was not written whole.
   private func makeReceivedDurable() throws(HeartlogError) {
-    guard lease.lock.isReceiving || !streamSet.ends.isEmpty else { return }
+    guard lock.isReceiving || !streamSet.ends.isEmpty else { return }
     for reader in streamSet.readers.values where reader.replica != streamSet.identity.replica {
-      guard lease.lock.isReceiving(reader.replica) || streamSet.ends[reader.replica]?.verdict == .torn,
+      guard lock.isReceiving(reader.replica) || streamSet.ends[reader.replica]?.verdict == .torn,
         let tail = try openReceivedTail(of: reader)
       else { continue }
       reader.didWrite(to: tail.file, path: tail.path, header: tail.header, offset: tail.offset)
     }
-    lease.lock.endReceiving()
+    lock.endReceiving()
   }
 
   // MARK: - Identity
@@ -363,7 +364,7 @@ final class TailRecovery {
     changed.replica = key?.publicKey.replica ?? .random(using: &generator)
     changed.location = location
     if key != nil, changed.vault == nil { changed.vault = VaultMembership(.random(using: &generator)) }
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     if let tail = streamSet.own.cursor, streamSet.own.segment?.state == .open {
       // The new stream names the last commit of the old one, so that commit must not be lost after it.
       try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
@@ -373,7 +374,7 @@ final class TailRecovery {
     streamSet.identity = changed
     appender.writer = nil
     // Until this point, the page records what was lost.
-    lease.lock.update { page in
+    lock.update { page in
       page = StoreLock.Page(generation: page.generation, structure: page.structure)
     }
   }

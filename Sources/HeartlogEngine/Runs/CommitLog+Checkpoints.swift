@@ -111,7 +111,7 @@ extension CommitLog {
         changed.vault?.joined(vault, with: other, isEstablished: isEstablished)
         ?? VaultMembership(vault, isEstablished: isEstablished)
       guard changed != streamSet.identity else { return }
-      lease.lock.update { $0.structure &+= 1 }
+      lock.update { $0.structure &+= 1 }
       try directory.replaceFile(
         directory.identityPath, with: changed.encoded(), in: directory.path, suffix: options.random())
       streamSet.identity = changed

@@ -21,7 +21,7 @@ extension CommitLog {
       // The branch is durable: only now may the commits that it replaces be dropped.
       let folder = directory.streamPath(replica)
       if try directory.fileSystem.info(folder) == nil { try directory.makeStreamFolder(of: replica) }
-      lease.lock.update { $0.structure &+= 1 }
+      lock.update { $0.structure &+= 1 }
       try directory.replaceFile(
         "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,
         suffix: options.random())
@@ -97,8 +97,8 @@ extension CommitLog {
 
   /// Reads the whole log again, because some of what was read is no longer part of it.
   func restart() throws(HeartlogError) {
-    streamSet.projection.beginRestart(erasedGeneration: streamSet.erased.list.generation)
-    defer { streamSet.projection.endRestart() }
+    projection.beginRestart(erasedGeneration: streamSet.erased.list.generation)
+    defer { projection.endRestart() }
     streamSet.forgetAll()
     receiver.forgetTails()
     appender.writer = nil
@@ -115,7 +115,7 @@ extension ExclusiveLog {
     // What they say of these commits is no longer so.
     try removeSnapshots()
     let folder = directory.streamPath(replica)
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     for segment in try directory.segments(of: replica).reversed() {
       guard segment.firstCommit.rawValue > commit else {
         try rewriteSegment(from: segment.firstCommit, of: replica, upTo: CommitNumber(rawValue: commit))

@@ -252,7 +252,7 @@ extension CommitLog {
       try refresh()
     }
     var known = try withStreams { try heads() }
-    let page = lease.lock.page()
+    let page = lock.page()
     guard page.durableBytes > 0 else { return known }
     guard let own = known.firstIndex(where: { $0.replica == page.replica }), let head = known[own].commit
     else { return known }

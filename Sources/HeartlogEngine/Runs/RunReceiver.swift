@@ -12,6 +12,7 @@ final class RunReceiver {
   private let directory: StoreDirectory
   private let options: StorageOptions
   private let lease: StoreLease
+  private var lock: StoreLock { lease.lock }
   private let appender: SegmentAppender
   private let streamSet: StreamSet
   private let recovery: TailRecovery
@@ -260,28 +261,28 @@ final class RunReceiver {
     let created = try SegmentWriter.create(
       in: directory, of: run.replica, named: run.name, firstCommit: reader.tail.next,
       firstSequence: reader.tail.nextSequence, behind: (tree.size, tree.frontier), options, aheadBytes: 0)
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     return created
   }
 
   private func append(_ body: [UInt8], _ block: ColumnBlock, to writer: SegmentWriter) throws(HeartlogError) {
-    lease.lock.update { _ in }
-    lease.lock.beginReceiving(writer.header.replica)
+    lock.update { _ in }
+    lock.beginReceiving(writer.header.replica)
     do {
       try writer.append(
         block: Frame.Body(stored: body), firstCommit: block.firstCommit,
         commitCount: UInt32(block.commitCount))
     } catch {
       // Any other failed write was taken back, durably.
-      if error.code != .outcomeUnknown { lease.lock.endReceiving() }
+      if error.code != .outcomeUnknown { lock.endReceiving() }
       throw error
     }
     do { try writer.synchronize() } catch {
       tails[writer.header.replica] = nil
       throw appender.suspend(writer, because: error.description)
     }
-    lease.lock.endReceiving()
-    lease.lock.update { _ in }
+    lock.endReceiving()
+    lock.update { _ in }
   }
 }
 
@@ -322,7 +323,7 @@ extension CommitLog {
 
   /// Makes durable what a receiver left that was killed, or whose fsync failed, if the log may be written. Nothing can name it before.
   package func makeReceivedDurable() throws(HeartlogError) {
-    guard lease.lock.isReceiving, access.isWritable else { return }
+    guard lock.isReceiving, access.isWritable else { return }
     try exclusively { _ in }
   }
 }

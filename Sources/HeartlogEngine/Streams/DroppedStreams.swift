@@ -70,10 +70,10 @@ extension CommitLog {
 
   private func renameStream(from path: String, to newPath: String) throws {
     // Other processes list the streams again: after a crash on the way, and once the folder has its new name.
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     try directory.fileSystem.rename(path, to: newPath)
     try directory.fileSystem.synchronizeDirectory(directory.replicasPath)
-    lease.lock.update { $0.structure &+= 1 }
+    lock.update { $0.structure &+= 1 }
     try restart()
   }
 }

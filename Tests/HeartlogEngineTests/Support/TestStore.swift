@@ -141,7 +141,7 @@ func storageFailure(_ body: () throws -> Void) -> HeartlogError? {
 
 extension OpenStore {
   /// How many commits are drafted and not published.
-  var queuedCount: Int { log.monitor.withLock { log.queuedCommits.count } }
+  var queuedCount: Int { log.monitor.withLock { log.queuedCommits?.count ?? 0 } }
 
   /// Durable commits of several threads that come as one batch: in line before the first one's turn.
   func writeTogether(_ indices: Range<Int>, bytes: Int = 12) throws -> [Commit] {
