@@ -86,7 +86,9 @@ public final class FavoritesStore: Sendable {
     self.fileSystem = fileSystem
     engine = try Engine(
       at: path, on: fileSystem, options: options.storage, policy: options.snapshots,
-      creatingNamed: options.createsIfMissing ? options.name : nil, progress: progress)
+      creatingNamed: options.createsIfMissing ? options.name : nil,
+      showsLostCommits: options.showsLostCommits,
+      progress: progress)
     let log = engine.log
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)

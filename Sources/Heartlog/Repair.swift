@@ -44,6 +44,7 @@ extension FavoritesStore {
       options.access = isDryRun ? .readOnly : .readWrite
       options.createsIfMissing = false
       options.snapshots = .manual
+      options.showsLostCommits = false
       let store = try FavoritesStore(at: path, on: fileSystem, options: options)
       try store.writeSnapshotsAnew(filling: fill, into: &report)
       try store.close()

@@ -40,6 +40,9 @@ public struct StoreOptions: Sendable {
   /// Creates the options that most apps want: durable writes, a store that is created if there is none, the system's clock.
   public init() {}
 
+  /// Whether the store shows what a snapshot knows of commits that the log has lost. `repair` writes that anew, and sees the log alone.
+  package var showsLostCommits = true
+
   package var trace: StoreTrace {
     #if Tracing
       StoreTrace(tracer)

@@ -13,15 +13,22 @@ package struct Engine: Sendable {
   /// - Parameters:
   ///   - policy: when snapshots are written.
   ///   - newName: the replica's name in a store that is created if there is none; nil to create none.
+  ///   - showsLostCommits: whether the state has what a snapshot knows of commits that the log has lost.
   /// - Throws: `notAStore`, `exists` if something else is at the path, `newerFormat`, `readOnly`, `inputOutput`.
   package init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions, policy: SnapshotPolicy,
-    creatingNamed newName: String?, progress: LogProgress?
+    creatingNamed newName: String?, showsLostCommits: Bool, progress: LogProgress?
   ) throws(HeartlogError) {
     let snapshots = SnapshotKeeper(at: path, on: fileSystem, options: options, policy: policy)
     self.snapshots = snapshots
     (projection, log) = try options.trace.span(.open) { () throws(HeartlogError) in
       try Self.open(at: path, on: fileSystem, options: options, snapshots, newName, progress)
+    }
+    if showsLostCommits, try log.hasLostCommits,
+      let state = snapshots.stateWithLostCommits(projection.read(\.heads))
+    {
+      projection.show(state)
+      log.stampLater(than: state.lastStamp)
     }
     projection.hub.onSubscription { [weak log, scheduler = options.scheduler] in
       guard let log else { return nil }

@@ -39,6 +39,7 @@ struct EvidenceTests {
     try store.seal()
     try store.snapshot()
     let replica = store.replica
+    let before = try store.library("papers").favorites()
     try store.close()
     #expect(try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).isSound)
     for segment in try segments(of: replica) { try test.files.remove(segment) }
@@ -52,16 +53,33 @@ struct EvidenceTests {
     for _ in 0..<2 {
       let reader = try test.open { $0.access = .readOnly }
       #expect(reader.findings.map(\.verdict) == [.lost])
+      #expect(try reader.library("papers").favorites() == before)
+      #expect(try reader.state().eventCount == 0, "a moment is made from the log alone")
       #expect(try test.files.entries(of: folder).count == 1, "who reads throws nothing away")
     }
     store = try test.open()
-    try fill(store, 100..<101)
+    try fill(store, 59..<61)
     #expect(store.replica != replica && store.findings.map(\.verdict) == [.lost])
     try store.close()
     #expect(try test.files.entries(of: folder).allSatisfy { $0.hasSuffix(".snapshot.lost") })
-    #expect(try test.open().findings.isEmpty, "it is told once")
+    store = try test.open()
+    #expect(store.findings.isEmpty, "it is told once")
+    let ids = try store.library("papers").favorites().map(\.id)
+    #expect(ids.count == 60 && ids.first == "paper-60" && !ids.contains("paper-59"), "one was toggled off")
+    let digest = store.digest
+    try store.close()
     let remembered = try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil)
     #expect(remembered.streams.compactMap(\.finding).map(\.error.commits) == [finding.error.commits])
+
+    // Nobody else can have them: what the snapshot knows is written anew, and the loss is settled.
+    var options = StoreOptions()
+    options.clock = { [clock = test.clock] in clock.now }
+    let report = try FavoritesStore.repair(at: TestStore.path, on: test.files, options: options)
+    #expect(report.isSound, "\(report.entries)")
+    store = try test.open()
+    #expect(store.digest == digest)
+    #expect(try store.state().digest == digest)
+    #expect(try FavoritesStore.verify(at: TestStore.path, on: test.files, progress: nil).isSound)
   }
 
   @Test("a tail that was cut in front of a snapshot's position is lost, and not an unfinished batch")

@@ -126,6 +126,17 @@ package final class CommitLog: @unchecked Sendable {
     }
   }
 
+  /// Whether commits that were acknowledged are not here, as far as the snapshots say or an earlier writer noted.
+  var hasLostCommits: Bool {
+    get throws(HeartlogError) {
+      if withStreams({ !streamSet.missing.isEmpty }) { return true }
+      return try !lostReplicas().isEmpty
+    }
+  }
+
+  /// Gives later commits higher stamps than this one.
+  func stampLater(than stamp: HybridTimestamp) { monitor.withLock { streamSet.clock.receive(stamp) } }
+
   /// Reads the state of the streams while no thread changes it. The thread that changes it must not call this.
   func withStreams<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     try monitor.withLock { () throws(E) in

@@ -113,6 +113,9 @@ package class Projection: @unchecked Sendable {
     }
   }
 
+  /// Replaces the state by one that has more than the log. After a restart, it is that of the log.
+  package final func show(_ state: FavoritesState) { content.withLock { $0.state = state } }
+
   /// Records the generation of the list of erased events with which the log was read from its start.
   package final func noteErased(generation: UInt64) {
     content.withLock { $0.state.erasedGeneration = generation }

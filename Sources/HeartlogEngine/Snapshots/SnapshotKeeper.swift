@@ -204,6 +204,14 @@ package final class SnapshotKeeper: Sendable {
     return found
   }
 
+  /// Returns the state of the snapshot that goes beyond a log with these heads and has the most events, with the whole log applied to it; nil if
+  /// there is none, or it cannot be made now: the loss is reported all the same.
+  func stateWithLostCommits(_ heads: [Head]) -> FavoritesState? {
+    guard var state = try? snapshots(beyond: heads).first?.state else { return nil }
+    let outcome = try? LogReplay(at: path, on: fileSystem).run { state.apply($0) }
+    return outcome == nil ? nil : state
+  }
+
   // MARK: - Replaying
 
   /// Replays the log up to a moment, from the newest snapshot before it.
