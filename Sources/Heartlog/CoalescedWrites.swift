@@ -49,7 +49,7 @@ package final class CoalescedWrites: Sendable {
 
   private let clock: @Sendable () -> Milliseconds
   private let scheduler: any Scheduler
-  private let entries = Locked<[Key: Entry]>([:])
+  private let entries = Monitor<[Key: Entry]>([:])
 
   init(clock: @escaping @Sendable () -> Milliseconds, scheduler: any Scheduler) {
     self.clock = clock

@@ -15,10 +15,10 @@
 
     private let print: @Sendable (String) -> Void
     /// The warnings already printed. Lists are read repeatedly, but each warning is printed once.
-    private let told = Locked<Set<String>>([])
+    private let told = Monitor<Set<String>>([])
 
     /// The item types that were written.
-    private let written = Locked<Set<ObjectIdentifier>>([])
+    private let written = Monitor<Set<ObjectIdentifier>>([])
 
     /// - Parameter print: receives each warning as one line, without a line terminator.
     init(printing print: @escaping @Sendable (String) -> Void) { self.print = print }

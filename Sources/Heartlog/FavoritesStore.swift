@@ -35,7 +35,7 @@ public final class FavoritesStore: Sendable {
   let localStore: LocalStore
   let coalesced: CoalescedWrites
   /// What waits for others than the store.
-  let coalescing = Locked<[WeakWrites]>([])
+  let coalescing = Monitor<[WeakWrites]>([])
   let asyncWrites = AsyncWriteQueue()
   /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)

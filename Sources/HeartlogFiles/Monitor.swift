@@ -1,16 +1,20 @@
 import Synchronization
 
-/// A value guarded by a mutex, with a condition variable. `Mutex` of the standard library does not support waiting for a condition.
+/// A value guarded by a mutex, with a condition variable.
+///
+/// The standard library's `Mutex` does not support waiting for a condition. On Linux it makes its own system calls, which the thread sanitizer
+/// does not track: it reports every access to a value guarded by such a mutex as a race. It understands a pthread mutex.
 ///
 /// What one value cannot hold, because several objects share it or parts of the work are done outside, is guarded by a `Monitor<Void>`.
 ///
-/// Inlinable, for the same reason as `Locked`.
+/// Inlinable: with calls across modules, a buffered commit takes 300 of 12,200 instructions more.
 ///
 /// Unchecked: the value is accessed only with the mutex held.
 @usableFromInline package final class Monitor<State>: @unchecked Sendable {
   // All must keep their address as long as a thread may use them.
   @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   @usableFromInline let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  // Not a stored property: the mutex already excludes overlapping accesses, so the dynamic exclusivity check would be wasted.
   @usableFromInline let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
 
   /// Creates a monitor that guards `state`.

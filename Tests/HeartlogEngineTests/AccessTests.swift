@@ -64,11 +64,11 @@ struct AccessTests {
     let open = try TestStore(files: intercepted, path: store.path).open(options)
     let holder = try files.openLock("\(store.path)/lock")
     #expect(try holder.tryLock())
-    let second = Locked<TestThread?>(nil)
-    let secondError = Locked<HeartlogError?>(nil)
+    let second = Monitor<TestThread?>(nil)
+    let secondError = Monitor<HeartlogError?>(nil)
     scheduler.beforeSleep {
       guard second.withLock({ $0 == nil }) else { return }
-      let isInside = Locked(false)
+      let isInside = Monitor(false)
       intercepted.change { $0.beforeProcessID = { isInside.withLock { $0 = true } } }
       second.withLock {
         $0 = TestThread {
@@ -103,7 +103,7 @@ struct AccessTests {
 
   /// Each pause takes a second, however short it was meant to be.
   private final class SlowPauses: Scheduler {
-    private let seconds = Locked<UInt64>(0)
+    private let seconds = Monitor<UInt64>(0)
 
     func uptimeNanoseconds() -> UInt64 { seconds.withLock { $0 } * 1_000_000_000 }
     func sleep(microseconds: UInt32) { seconds.withLock { $0 += 1 } }
@@ -120,12 +120,12 @@ struct AccessTests {
     private let files: any FileSystem
     private let holder: @Sendable () -> LockHolder?
     /// How often `openLock` fails because another process extends the file.
-    private let busyCount: Locked<Int>
+    private let busyCount: Monitor<Int>
 
     init(_ files: any FileSystem, heldBy holder: @escaping @Sendable () -> LockHolder?, busyCount: Int = 0) {
       self.files = files
       self.holder = holder
-      self.busyCount = Locked(busyCount)
+      self.busyCount = Monitor(busyCount)
     }
 
     func lockHolder(of path: String) -> LockHolder? { holder() }
@@ -214,7 +214,7 @@ struct AccessTests {
     #expect(try held.tryLock())
     let clock = ShortPauses()
     // Whoever continues both may begin with the one that waits.
-    let isHolderStopped = Locked(true)
+    let isHolderStopped = Monitor(true)
     clock.afterPause { pauses in
       switch pauses {
       case 10: clock.advance(byMilliseconds: 3_600_000)
@@ -248,9 +248,9 @@ struct AccessTests {
 
   /// Each pause takes a millisecond.
   private final class ShortPauses: Scheduler {
-    private let milliseconds = Locked<UInt64>(0)
-    private let pauses = Locked(0)
-    private let paused = Locked<(@Sendable (_ pauses: Int) -> Void)?>(nil)
+    private let milliseconds = Monitor<UInt64>(0)
+    private let pauses = Monitor(0)
+    private let paused = Monitor<(@Sendable (_ pauses: Int) -> Void)?>(nil)
 
     /// Calls `body` after each pause, with the number of pauses so far.
     func afterPause(_ body: @escaping @Sendable (_ pauses: Int) -> Void) { paused.withLock { $0 = body } }

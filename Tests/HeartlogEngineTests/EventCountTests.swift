@@ -26,8 +26,8 @@ struct EventCountTests {
   @Test("threads that wait are woken, one or all")
   func waking() {
     let eventCount = EventCount()
-    let expecting = Locked(0)
-    let woken = Locked(0)
+    let expecting = Monitor(0)
+    let woken = Monitor(0)
     let threads = (0..<4).map { _ in
       TestThread {
         let count = expecting.withLock { count in

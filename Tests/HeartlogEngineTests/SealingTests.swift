@@ -103,7 +103,7 @@ struct SealingTests {
   @Test(
     "sealing leaves to another process what that one seals meanwhile, whatever it is about to do")
   func sealedElsewhereMeanwhile() throws {
-    let sealedMeanwhile = Locked(0)
+    let sealedMeanwhile = Monitor(0)
     /// - Returns: how many places there were.
     func run(meanwhileAt place: Int) throws -> Int {
       let (store, files) = try TestStore.inMemory()

@@ -16,7 +16,7 @@ struct SignedHeadsTests {
 
   @Test("a head comes with what was signed of it, whenever another process writes and signs more")
   func writtenMeanwhile() throws {
-    let signedMeanwhile = Locked(0)
+    let signedMeanwhile = Monitor(0)
     /// - Returns: how many places there were.
     func run(meanwhileAtCall place: Int) throws -> Int {
       let (store, files) = try TestStore.inMemory()

@@ -23,7 +23,7 @@ struct StoreLockTests {
     }
     writer.update { fill(&$0, with: 1) }
     let before = reader.page()
-    let seen = Locked<[StoreLock.Page]>([])
+    let seen = Monitor<[StoreLock.Page]>([])
     intercepted.change { $0.afterStore = { seen.withLock { $0.append(reader.page()) } } }
     writer.update { fill(&$0, with: 2) }
     let after = reader.page()

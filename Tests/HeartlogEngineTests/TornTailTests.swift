@@ -141,7 +141,7 @@ struct TornTailTests {
     let lock = try StoreLock(StoreDirectory(fileSystem: tail.files, path: "/store"))
     // What each look finds: half of the second commit, half of the third, and all.
     let versions = [tail.ends[0] + 50, tail.ends[1] + 50, tail.bytes.count]
-    let looks = Locked(0)
+    let looks = Monitor(0)
     intercepted.change { hooks in
       hooks.beforeOpen = { path in
         guard path.hasSuffix("/checkpoint") else { return }

@@ -35,7 +35,7 @@ struct LockFileTests {
     let place = try TestPlace(kind)
     let writer = try place.files.openLock(place.path("lock"))
     let others = [try place.files.openLock(place.path("lock")), try place.files.openLock(place.path("lock"))]
-    let told = Locked([0, 0])
+    let told = Monitor([0, 0])
     func wait(_ isDone: ([Int]) -> Bool) { while !told.withLock({ isDone($0) }) { sched_yield() } }
     var watches: [(any LockFileWatch)?] = []
     for index in 0...1 { watches.append(try others[index].watch { told.withLock { $0[index] += 1 } }) }

@@ -374,10 +374,10 @@ struct SignedSyncTests {
 /// A store as a dishonest relay shows it.
 final class Relay: ShippedStreams {
   private let store: FavoritesStore
-  let change = Locked<@Sendable (StreamRun) -> StreamRun>({ $0 })
-  let hidesCheckpoints = Locked(false)
-  let extensionRoots = Locked<[Digest]?>(nil)
-  let commitsPerRun = Locked<UInt64>(.max)
+  let change = Monitor<@Sendable (StreamRun) -> StreamRun>({ $0 })
+  let hidesCheckpoints = Monitor(false)
+  let extensionRoots = Monitor<[Digest]?>(nil)
+  let commitsPerRun = Monitor<UInt64>(.max)
 
   init(_ store: FavoritesStore) { self.store = store }
 

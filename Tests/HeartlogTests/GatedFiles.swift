@@ -7,8 +7,8 @@ import HeartlogFiles
 final class GatedFiles: FileSystem {
   private let files = MemoryFileSystem()
   private let gate = NSCondition()
-  private let isShut = Locked(false)
-  private let counts = Locked((begun: 0, held: 0))
+  private let isShut = Monitor(false)
+  private let counts = Monitor((begun: 0, held: 0))
 
   /// fdatasyncs that began.
   var synchronizations: Int { counts.withLock { $0.begun } }

@@ -73,7 +73,7 @@ struct ReadingOthersTests {
     try other.records.add(Record(id: 1, title: "a"))
     try store.write {
       try store.records.add(Record(id: 2, title: "b"))
-      let seen = Locked<[Int]>([])
+      let seen = Monitor<[Int]>([])
       let reader = Thread { seen.withLock { $0 = (try? store.records.ids) ?? [] } }
       reader.start()
       while !reader.isFinished { Thread.sleep(forTimeInterval: 0.001) }
@@ -164,7 +164,7 @@ struct ReadingOthersTests {
   @Test("many threads of two handles read while both write, and none sees a commit disappear")
   func manyThreads() throws {
     let stores = [try test.open(), try test.open()]
-    let failures = Locked(0)
+    let failures = Monitor(0)
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       let store = stores[thread % 2]
       var last = 0

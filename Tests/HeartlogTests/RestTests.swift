@@ -112,7 +112,7 @@ struct RestTests {
   @Test("it rests though others write all the time, from threads of its own process")
   func busy() throws {
     let store = try test.open { $0.durability = .buffered }
-    let isOver = Locked(false)
+    let isOver = Monitor(false)
     let writer = Thread {
       var id = 0
       while !isOver.withLock({ $0 }) {
@@ -132,7 +132,7 @@ struct RestTests {
 
   @Test("sealing and snapshots in the background are abandoned, and are made later")
   func background() throws {
-    let jobs = Locked<[@Sendable () -> Void]>([])
+    let jobs = Monitor<[@Sendable () -> Void]>([])
     let scheduler = Recorded(jobs: jobs)
     let store = try test.open {
       $0.durability = .buffered
@@ -165,7 +165,7 @@ struct RestTests {
   }
 
   private struct Recorded: Scheduler {
-    let jobs: Locked<[@Sendable () -> Void]>
+    let jobs: Monitor<[@Sendable () -> Void]>
     func uptimeNanoseconds() -> UInt64 { MonotonicClock.nanoseconds() }
     func sleep(microseconds: UInt32) { usleep(microseconds) }
     func run(_ job: @escaping @Sendable () -> Void) {}

@@ -18,7 +18,7 @@ final class AsyncWrite<Outcome: Sendable>: Sendable {
     var continuation: CheckedContinuation<Outcome, any Error>?
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   static var cancelled: HeartlogError {
     HeartlogError(.cancelled, "the task was cancelled before the commit was queued; nothing was written")
@@ -90,7 +90,7 @@ final class AsyncWriteQueue: Sendable {
     var isServed = false
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   /// The number of writes that are not staged yet.
   var waitingCount: Int { state.withLock { $0.waiting.count } }

@@ -140,7 +140,7 @@ final class OpenFileBudget: Sendable {
     }
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
   /// The address of the log that was noted last. If the same log is used again, it need not take the lock.
   private let lastLog = Atomic<UInt>(0)
   /// Evaluated whenever files are added, because the limit of a process can be raised.

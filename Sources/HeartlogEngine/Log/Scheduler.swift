@@ -53,8 +53,8 @@ private final class JobTimer: Sendable {
   /// Not the shared one: all of its threads may wait for locks of stores.
   private let started = WorkerPool(threadsMax: 4)
   /// In the order in which they are due.
-  private let waiting = Locked<[Waiting]>([])
-  private let isRunning = Locked(false)
+  private let waiting = Monitor<[Waiting]>([])
+  private let isRunning = Monitor(false)
   private let isChanged = DispatchSemaphore(value: 0)
 
   func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {

@@ -20,7 +20,7 @@ final class StreamSet {
     }
   }
   /// The replica in `identity`. Not guarded by the monitor.
-  let ownReplica: Locked<ReplicaID>
+  let ownReplica: Monitor<ReplicaID>
   var readers: [ReplicaID: StreamReader] = [:] { didSet { knownOwn = nil } }
   /// The reader of the own stream, if it was already looked up.
   @exclusivity(unchecked) private var knownOwn: StreamReader?
@@ -47,7 +47,7 @@ final class StreamSet {
     self.projection = projection
     merkleCaches = MerkleCaches(directory)
     self.identity = identity
-    ownReplica = Locked(identity.replica)
+    ownReplica = Monitor(identity.replica)
     self.checkpoints = checkpoints
     self.erased = erased
     self.snapshots = snapshots

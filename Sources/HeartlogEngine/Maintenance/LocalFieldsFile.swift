@@ -55,10 +55,10 @@ package final class LocalFieldsFile: Sendable {
   private let directory: StoreDirectory
   private let options: StorageOptions
   private let former: @Sendable (ReplicaID) throws -> [Event]
-  private let state = Locked(State())
+  private let state = Monitor(State())
   /// The lock that excludes other processes. Held by a thread of this one while it reads or writes the file.
-  private let working = Locked<StoreLock?>(nil)
-  private let seen = Locked<SeenGeneration?>(nil)
+  private let working = Monitor<StoreLock?>(nil)
+  private let seen = Monitor<SeenGeneration?>(nil)
 
   /// - Parameters:
   ///   - path: the folder of the store.

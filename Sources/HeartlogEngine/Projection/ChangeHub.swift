@@ -22,7 +22,7 @@ package final class ChangeHub: Sendable {
     var isFinished = false
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
   /// Read on every commit, so that a store without subscribers pays only one load.
   private let listenerCount = Atomic(0)
 
@@ -154,7 +154,7 @@ package final class ChangeSubscription: Sendable {
     }
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
   package let library: String?
   private let hub: ChangeHub
 
@@ -315,7 +315,7 @@ package final class Watching: Following {
 /// Something is called again and again, which looks.
 package final class Polling: Following {
   package static let milliseconds = 250
-  private let timer: Locked<any DispatchSourceTimer>
+  private let timer: Monitor<any DispatchSourceTimer>
 
   package init(_ look: @escaping @Sendable () -> Void) {
     let timer = DispatchSource.makeTimerSource()
@@ -323,7 +323,7 @@ package final class Polling: Following {
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
     timer.setEventHandler(handler: look)
     timer.activate()
-    self.timer = Locked(timer)
+    self.timer = Monitor(timer)
   }
 
   deinit { timer.withLock { $0.cancel() } }

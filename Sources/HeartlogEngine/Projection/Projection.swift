@@ -55,7 +55,7 @@ package class Projection: @unchecked Sendable {
     private static let overlaidItemsMax = 1_024
   }
 
-  package let content: Locked<Content>
+  package let content: Monitor<Content>
   private let snapshots: SnapshotKeeper
   /// The snapshot that the state was read from.
   private let file: SnapshotFile?
@@ -65,7 +65,7 @@ package class Projection: @unchecked Sendable {
   package init(_ snapshots: SnapshotKeeper, from found: SnapshotKeeper.Found? = nil) {
     self.snapshots = snapshots
     file = found?.file
-    content = Locked(Content(state: found?.state ?? FavoritesState()))
+    content = Monitor(Content(state: found?.state ?? FavoritesState()))
   }
 
   /// Receives a commit from the log: when the store is opened, from another process, or from another replica.

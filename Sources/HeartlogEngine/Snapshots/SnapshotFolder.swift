@@ -299,7 +299,7 @@ private struct PieceWriter {
 final class UnfinishedSnapshots: Sendable {
   static let shared = UnfinishedSnapshots()
 
-  private let paths = Locked<Set<String>>([])
+  private let paths = Monitor<Set<String>>([])
 
   func begin(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 

@@ -34,7 +34,7 @@ package final class SnapshotKeeper: Sendable {
 
   /// A job that runs once: where the scheduler runs it, or on a thread that cannot wait for one.
   private final class Job: Sendable {
-    private let isDone = Locked(false)
+    private let isDone = Monitor(false)
     private let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -54,9 +54,9 @@ package final class SnapshotKeeper: Sendable {
   package let policy: SnapshotPolicy
   private let scheduler: any Scheduler
   private let trace: StoreTrace
-  private let content = Locked(Content())
+  private let content = Monitor(Content())
   /// Held while a snapshot or a note is written: one at a time.
-  private let making = Locked(())
+  private let making = Monitor(())
 
   package init(
     at path: String, on fileSystem: any FileSystem, options: StorageOptions, policy: SnapshotPolicy

@@ -17,7 +17,7 @@ final class Checkpoints: Sendable {
   private let lock: StoreLock
   /// The keys of the store.
   let keys: DeviceKeys
-  private let known = Locked<[ReplicaID: (found: Found, bytes: [UInt8]?, generation: UInt64)]>([:])
+  private let known = Monitor<[ReplicaID: (found: Found, bytes: [UInt8]?, generation: UInt64)]>([:])
 
   init(_ directory: StoreDirectory, _ options: StorageOptions, _ lock: StoreLock) {
     self.directory = directory

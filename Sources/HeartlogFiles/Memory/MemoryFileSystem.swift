@@ -5,13 +5,13 @@ import HeartlogFormat
 ///
 /// Paths are relative to its own root, with or without a leading slash. Safe to use from several threads.
 package final class MemoryFileSystem: FileSystem {
-  package let state: Locked<MemoryState>
+  package let state: Monitor<MemoryState>
 
   /// Creates a file system that is empty except for the directories above `root`, which is not created.
   package convenience init(root: String = "/") { self.init(MemoryState(root: root)) }
 
   package init(_ initial: MemoryState) {
-    state = Locked(initial)
+    state = Monitor(initial)
   }
 
   // MARK: - FileSystem

@@ -17,7 +17,7 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
     var descriptor: Int32?
     var isLocked = false
   }
-  private let opened = Locked(Opened())
+  private let opened = Monitor(Opened())
   /// `lockPageBytes` of shared mapping; nil if the file is missing or empty. The file is never truncated, which
   /// would make an access to the page a fault.
   private let page: LockWords?
@@ -229,11 +229,11 @@ final class POSIXLockFile: LockFile, @unchecked Sendable {
       var watches: [Int32: [ObjectIdentifier: @Sendable () -> Void]] = [:]
     }
 
-    private let state = Locked(State())
+    private let state = Monitor(State())
 
     /// Ends when it is released.
     private final class Watch: LockFileWatch {
-      let number = Locked<Int32?>(nil)
+      let number = Monitor<Int32?>(nil)
 
       deinit { if let number = number.withLock({ $0 }) { InotifyWatches.shared.remove(self, number) } }
     }

@@ -334,7 +334,7 @@ final class RateLimit: Sendable {
 
   private let rate: Double
   private let now: @Sendable () -> UInt64
-  private let buckets = Locked<[String: Bucket]>([:])
+  private let buckets = Monitor<[String: Bucket]>([:])
   private static let bucketsMax = 65_536
 
   init(_ rate: Int, now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds) {

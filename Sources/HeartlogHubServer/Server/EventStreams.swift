@@ -178,7 +178,7 @@ final class EventStream: Sendable {
   private let connection: ConnectionHandle
   /// Closes the connection.
   private let drop: @Sendable () -> Void
-  private let state: Locked<State>
+  private let state: Monitor<State>
 
   init(
     member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle,
@@ -187,7 +187,7 @@ final class EventStream: Sendable {
     self.member = member
     self.token = token
     self.end = end
-    state = Locked(State(cursor: cursor))
+    state = Monitor(State(cursor: cursor))
     self.connection = connection
     self.drop = drop
   }

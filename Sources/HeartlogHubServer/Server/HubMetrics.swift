@@ -13,7 +13,7 @@ final class HubMetrics: Sendable {
   }
 
   private static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-  private let counts = Locked(Counts())
+  private let counts = Monitor(Counts())
 
   /// Counts a request. Event streams have no duration.
   func count(method: String, status: UInt32, seconds: Double?) {

@@ -80,10 +80,10 @@ final class StoreLink: PeerLink {
     var bytes: (read: UInt64, written: UInt64) = (0, 0)
   }
 
-  private let state: Locked<State>
+  private let state: Monitor<State>
 
   init(_ store: any ShippedStreams, _ options: SyncOptions) {
-    state = Locked(State(host: PeerHost(store, options)))
+    state = Monitor(State(host: PeerHost(store, options)))
   }
 
   func answer(_ heads: Message.Heads) throws(HeartlogError) -> Message.Answer {

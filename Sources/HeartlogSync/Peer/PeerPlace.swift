@@ -29,7 +29,7 @@ final class PeerPlace: Place {
   private let link: any PeerLink
   private let store: any ShippedStreams
   private let options: SyncOptions
-  private let state = Locked(State())
+  private let state = Monitor(State())
 
   let description: String
 

@@ -5,8 +5,8 @@ import HeartlogFiles
 /// A file system in memory that knows how many files are open and how much was read.
 final class CountingFiles: FileSystem {
   private let files = MemoryFileSystem()
-  private let count = Locked(0)
-  private let bytes = Locked(0)
+  private let count = Monitor(0)
+  private let bytes = Monitor(0)
 
   /// Files that are open now, lock files left out.
   var openCount: Int { count.withLock { $0 } }

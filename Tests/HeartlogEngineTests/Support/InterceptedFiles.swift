@@ -22,12 +22,12 @@ final class InterceptedFiles: FileSystem {
   }
 
   private let files: MemoryFileSystem
-  private let hooks: Locked<Hooks>
-  private let paths = Locked<[String]>([])
+  private let hooks: Monitor<Hooks>
+  private let paths = Monitor<[String]>([])
 
   init(_ files: MemoryFileSystem, _ hooks: Hooks = Hooks()) {
     self.files = files
-    self.hooks = Locked(hooks)
+    self.hooks = Monitor(hooks)
   }
 
   /// The paths that were closed to others, in order.
@@ -40,8 +40,8 @@ final class InterceptedFiles: FileSystem {
   /// lock was let go.
   ///
   /// - Returns: How many such calls there were.
-  func doAtCall(_ place: Int, _ body: @escaping @Sendable () -> Void) -> Locked<Int> {
-    let count = Locked(0)
+  func doAtCall(_ place: Int, _ body: @escaping @Sendable () -> Void) -> Monitor<Int> {
+    let count = Monitor(0)
     change {
       let act: @Sendable () -> Void = {
         let isTime = count.withLock { count in

@@ -10,7 +10,7 @@ final class ManualScheduler: Scheduler {
     var beforeSleep: @Sendable () -> Void = {}
   }
 
-  private let state = Locked(State())
+  private let state = Monitor(State())
   private let createsThreads: Bool
 
   /// - Parameter createsThreads: false as in a system that creates no more of them.

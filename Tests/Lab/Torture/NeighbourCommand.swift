@@ -15,7 +15,7 @@ enum NeighbourCommand {
       print("HeartlogTorture: HEARTLOG_STORE names no store")
       exit(64)
     }
-    let isOver = Locked(false)
+    let isOver = Monitor(false)
     Thread {
       var byte: UInt8 = 0
       while read(0, &byte, 1) > 0 {}
@@ -36,10 +36,10 @@ private final class Neighbour: Sendable {
   private let random: RandomChoices
   private let isOver: @Sendable () -> Bool
   /// The number of the last commit that was tried, above those of all earlier processes of the role.
-  private let lastLine: Locked<Int64>
+  private let lastLine: Monitor<Int64>
   /// The open store. Whoever reads on another thread holds this, so that the store is not closed meanwhile.
-  private let opened = Locked<FavoritesStore?>(nil)
-  private let output = Locked(())
+  private let opened = Monitor<FavoritesStore?>(nil)
+  private let output = Monitor(())
 
   private static let linesMax: Int64 = 1_000_000
   private static let roles = ["app", "extension"]
@@ -51,7 +51,7 @@ private final class Neighbour: Sendable {
     self.role = role
     random = RandomChoices(seed: seed)
     self.isOver = isOver
-    lastLine = Locked(number * Self.linesMax)
+    lastLine = Monitor(number * Self.linesMax)
   }
 
   // MARK: - The two lives
@@ -230,7 +230,7 @@ private final class Neighbour: Sendable {
   /// Awaits a task on a thread that is none of Swift's.
   private func wait<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
     let done = DispatchSemaphore(value: 0)
-    let outcome = Locked<Result<R, any Error>?>(nil)
+    let outcome = Monitor<Result<R, any Error>?>(nil)
     Task {
       let result: Result<R, any Error>
       do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -323,7 +323,7 @@ enum StoreFiles {
 
 /// Numbers that are the same in every run.
 final class CountedRandom: Sendable {
-  private let state = Locked<UInt64>(0)
+  private let state = Monitor<UInt64>(0)
 
   func next() -> UInt64 {
     state.withLock { state in
