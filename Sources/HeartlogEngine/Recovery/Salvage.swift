@@ -137,11 +137,11 @@ package struct Salvage {
   ) throws -> SalvagedStream {
     let remains = try StreamRemains(of: replica, in: directory)
     var copier = try StreamCopier(of: replica, to: target)
-    var stream = SalvagedStream(replica: replica)
+    var firstNotCopied: CommitNumber?
     reading: while let piece = try remains.read() {
-      copier.name = remains.name
+      copier.name = remains.found.name
       if !piece.isContinued {
-        if isBeginning, remains.damage != nil { break }
+        if isBeginning, remains.found.damage != nil { break }
         try copier.endBranch()
       }
       var seen = piece.seen
@@ -151,7 +151,7 @@ package struct Salvage {
         }
         if try copier.add(commit, secrets: piece.secrets) { continue }
         guard branches else {
-          stream.firstNotCopied = commit.number
+          firstNotCopied = commit.number
           break reading
         }
         try copier.branch(at: commit, secrets: piece.secrets, seen: seen)
@@ -161,19 +161,14 @@ package struct Salvage {
     try copier.finish()
     // The rest is read for the report.
     if !isBeginning { while try remains.read() != nil {} }
-    stream.name = remains.name
-    stream.damage = remains.damage?.error
+    var stream = remains.found
+    stream.firstNotCopied = firstNotCopied
     stream.lastCommit = copier.lastCommit
     stream.branches = copier.branches
-    stream.lost = remains.lost.compactMap { range in
+    stream.lost = stream.lost.compactMap { range in
       // The other store may have got them from elsewhere.
       range.upperBound.rawValue <= copier.lastCommit
         ? nil : max(range.lowerBound, CommitNumber(rawValue: copier.lastCommit + 1))...range.upperBound
-    }
-    stream.mayLackMore = remains.mayLackMore
-    stream.badBytes = remains.badBytes.map {
-      SalvagedStream.BadBytes(
-        file: $0.file, offset: $0.offset, byteCount: $0.byteCount, reason: $0.reason)
     }
     return stream
   }

@@ -17,15 +17,6 @@ final class StreamRemains {
     let seen: [Head]
   }
 
-  /// Bytes of a segment in which nothing can be read.
-  struct BadBytes {
-    let file: String
-    let offset: UInt64
-    let byteCount: UInt64
-    /// Why, as a phrase.
-    let reason: String
-  }
-
   private let directory: StoreDirectory
   let replica: ReplicaID
   /// Nil behind the first damage.
@@ -40,19 +31,13 @@ final class StreamRemains {
   private var nextSequence = SequenceNumber(rawValue: 1)
   private var seen: [ReplicaID: CommitNumber] = [:]
 
-  /// The replica's name in the last segment that was read.
-  private(set) var name = ""
-  /// The first damage; nil if there is none, or it was not reached yet.
-  private(set) var damage: Finding?
-  private(set) var badBytes: [BadBytes] = []
-  /// The commits that are known to be missing, as far as the stream was read.
-  private(set) var lost: [ClosedRange<CommitNumber>] = []
-  /// Whether more commits may be missing at the end, and nothing says how many.
-  private(set) var mayLackMore = false
+  /// What was found, as far as the stream was read: the name, the damage, the bad bytes, and what is lost.
+  private(set) var found: SalvagedStream
 
   init(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError) {
     self.directory = directory
     self.replica = replica
+    found = SalvagedStream(replica: replica)
     do {
       last = try StreamEnd.read(of: replica, in: directory)?.commit ?? .max
       reader = StreamReader(directory, replica: replica)
@@ -63,7 +48,7 @@ final class StreamRemains {
       reader = StreamReader(
         directory, behind: StreamTail(replica: replica), at: nil, listing: StoreDirectory.StreamListing(),
         end: nil)
-      damage = Finding(verdict: .corrupt, replica: replica, error: error)
+      found.damage = error
     }
   }
 
@@ -73,14 +58,14 @@ final class StreamRemains {
     guard let reader else { return try readBehindDamage() }
     switch try reader.next() {
     case .frame(let frame, let cursor):
-      name = cursor.header.replicaName
+      found.name = cursor.header.replicaName
       guard let (commits, secrets) = frame.commits else { return try read() }
       return pass(commits, secrets)
     case .end(.whole), .end(.unfinished):
       end(knownFrom: try lastKnownCommit())
       return nil
     case .end(.corrupt(let finding)):
-      damage = damage ?? finding
+      found.damage = found.damage ?? finding.error
       self.reader = nil
       isPieceBroken = true
       try lookBehindDamage()
@@ -96,7 +81,7 @@ final class StreamRemains {
     let before =
       isContinued
       ? [] : seen.map { Head(replica: $0.key, commit: $0.value) }.sorted { $0.replica < $1.replica }
-    if first.number > next { lost.append(next...CommitNumber(rawValue: first.number.rawValue - 1)) }
+    if first.number > next { found.lost.append(next...CommitNumber(rawValue: first.number.rawValue - 1)) }
     for head in commits.lazy.flatMap(\.heads) { seen[head.replica] = head.commit }
     next = final.number.next
     nextSequence = final.nextSequence
@@ -139,7 +124,7 @@ final class StreamRemains {
           var heads: [Head]?
           if case .block(let block) = stored, new.count == commits.count { heads = block.headsAtStart }
           if new.first?.firstSequence != nextSequence { isPieceBroken = true }
-          name = cursor.header.replicaName
+          found.name = cursor.header.replicaName
           guard let piece = pass(new, secrets, seenBefore: heads) else { continue }
           return piece
         } catch {
@@ -164,11 +149,11 @@ final class StreamRemains {
         throw HeartlogError(.corrupt, "a segment header that belongs to another file", file: path)
       }
       cursor = SegmentCursor(file: file, path: path, header: header)
-      mayLackMore = false
+      found.mayLackMore = false
     } catch {
       guard error.code == .corrupt else { throw error }
       note(path, 0, try file.size(), error.message)
-      mayLackMore = true
+      found.mayLackMore = true
     }
   }
 
@@ -185,12 +170,13 @@ final class StreamRemains {
       note(cursor.path, start, cursor.header.totals.fileBytes - start, reason)
     } else if let end = rest.lastIndex(where: { $0 != 0 }) {
       note(cursor.path, start, UInt64(end + 1), reason)
-      mayLackMore = true
+      found.mayLackMore = true
     }
   }
 
   private func note(_ file: String, _ offset: UInt64, _ byteCount: UInt64, _ reason: String) {
-    badBytes.append(BadBytes(file: file, offset: offset, byteCount: byteCount, reason: reason))
+    found.badBytes.append(
+      SalvagedStream.BadBytes(file: file, offset: offset, byteCount: byteCount, reason: reason))
     isPieceBroken = true
   }
 
@@ -206,7 +192,7 @@ final class StreamRemains {
   }
 
   private func end(knownFrom known: UInt64) {
-    if known >= next.rawValue { lost.append(next...CommitNumber(rawValue: known)) }
+    if known >= next.rawValue { found.lost.append(next...CommitNumber(rawValue: known)) }
     next = CommitNumber(rawValue: .max)
   }
 }
