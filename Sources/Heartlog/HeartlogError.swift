@@ -8,11 +8,6 @@
   import Foundation
 #endif
 
-extension HeartlogError {
-  /// Whether ``FavoritesStore/repair(at:name:isDryRun:progress:)`` can rebuild the file that the error is about.
-  public var isRepairable: Bool { isMendable }
-}
-
 extension FieldCodingError: HeartlogErrorConvertible {
   package var heartlogError: HeartlogError { HeartlogError(.invalidItem, description) }
 }

@@ -8,7 +8,7 @@ extension FavoritesStore {
   ///
   /// Everything the streams contain is taken from them. Unless there is proof that the folder is not a copy, the store continues under a
   /// new identity, so that no number is used twice; nothing is lost. Every original is kept beside its replacement. Segments that lost
-  /// commits are only reported: `HeartlogSync` mends them from another copy. An undamaged store is left as it is.
+  /// commits are only reported: `HeartlogSync` repairs them from another copy. An undamaged store is left as it is.
   ///
   /// - Parameters:
   ///   - path: the folder of the store. If this process has the store open, it picks up the repair with its next write or `refresh()`.
@@ -23,7 +23,7 @@ extension FavoritesStore {
     try repair(at: path, on: POSIXFileSystem(), name: name, isDryRun: isDryRun, progress: progress)
   }
 
-  /// As `repair(at:name:isDryRun:progress:)`. Damaged streams are mended with what another copy has of them.
+  /// As `repair(at:name:isDryRun:progress:)`. Damaged streams are repaired with what another copy has of them.
   ///
   /// - Parameters:
   ///   - source: from where `fill` receives, as shown to people.
@@ -39,7 +39,7 @@ extension FavoritesStore {
       takesContent: fill != nil, progress: progress
     ) { try copyStreams(of: path, on: fileSystem, from: source, filling: fill) }
     // A dry run leaves a store that cannot be opened.
-    if report.entries.allSatisfy({ $0.lost != nil || ($0.isMended && !isDryRun) }) {
+    if report.entries.allSatisfy({ $0.lost != nil || ($0.isRepaired && !isDryRun) }) {
       var options = options
       options.access = isDryRun ? .readOnly : .readWrite
       options.createsIfMissing = false
@@ -66,16 +66,16 @@ extension FavoritesStore {
     for (file, lost) in found {
       let items = read { $0.restoring(lost) }
       guard !items.isEmpty else { continue }
-      let (outcome, isMended): (String, Bool)
+      let (outcome, isRepaired): (String, Bool)
       if lost.heads.count > 1, fill == nil {
         outcome = "left as it is: other devices may have them; sync, or repair from one of them"
-        isMended = false
+        isRepaired = false
       } else if let reason = lost.heads.lazy.compactMap({ reasons[$0.replica] }).first {
         outcome = "left as it is: \(reason)"
-        isMended = false
+        isRepaired = false
       } else {
         outcome = "written anew from the snapshot, as events of this device: \(items.count) items"
-        isMended = true
+        isRepaired = true
         if !report.isDryRun {
           try writeBatch(items, origin: "repair") { (lost) throws(HeartlogError) in
             try perform(lost.operation, on: lost.item, in: LibraryKey(lost.library)).isChange
@@ -88,7 +88,7 @@ extension FavoritesStore {
       report.entries.append(
         RepairReport.Entry(
           file: file, damage: "the log has lost commits that the snapshot was made from", outcome: outcome,
-          isMended: isMended))
+          isRepaired: isRepaired))
     }
   }
 

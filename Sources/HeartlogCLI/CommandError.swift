@@ -94,7 +94,7 @@ extension CommandError {
         : error.isRepairable
           ? Self.repairHint
           : "Run \"heartlog verify\" to find all damage. The sound part can still be read."
-            + (error.isOfSegment ? " \(Self.mendHint)" : "")
+            + (error.isOfSegment ? " \(Self.repairFromHint)" : "")
     case .newerFormat:
       exitCode = .badInput
       hint = "Install a newer version of Heartlog."
@@ -144,7 +144,8 @@ extension CommandError {
 
   static let repairHint = "\"heartlog repair\" rebuilds that file and keeps the damaged one beside it."
 
-  static let mendHint = "\"heartlog repair --from PEER\" mends it with what another device or a folder has."
+  static let repairFromHint =
+    "\"heartlog repair --from PEER\" repairs it with what another device or a folder has."
 
   private static func location(_ error: HeartlogError) -> String? {
     var parts: [String] = []

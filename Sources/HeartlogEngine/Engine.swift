@@ -64,7 +64,7 @@ package struct Engine: Sendable {
     while let found = snapshots.newest() {
       claims.append(found.claim)
       do { return try open(from: found) } catch {
-        try snapshots.passOver(found, because: error)
+        try snapshots.reject(found, because: error)
         if error.mismatch == .otherLog { claims.removeLast() }
       }
     }

@@ -69,7 +69,7 @@ public struct RepairReport: Sendable {
     /// What was or would be done about it, or why it was left alone, as a phrase.
     public let outcome: String
     /// Whether it is or would be repaired.
-    public let isMended: Bool
+    public let isRepaired: Bool
     /// The path of the kept original; nil if nothing was replaced, there was no original, or this was a dry run.
     package(set) public var keptAt: String?
 
@@ -77,12 +77,13 @@ public struct RepairReport: Sendable {
     package let lost: Head?
 
     package init(
-      file: String, damage: String, outcome: String, isMended: Bool, keptAt: String? = nil, lost: Head? = nil
+      file: String, damage: String, outcome: String, isRepaired: Bool, keptAt: String? = nil,
+      lost: Head? = nil
     ) {
       self.file = file
       self.damage = damage
       self.outcome = outcome
-      self.isMended = isMended
+      self.isRepaired = isRepaired
       self.keptAt = keptAt
       self.lost = lost
     }
@@ -102,7 +103,7 @@ public struct RepairReport: Sendable {
   package init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
   /// Whether all damage is or would be repaired.
-  public var isSound: Bool { entries.allSatisfy(\.isMended) }
+  public var isSound: Bool { entries.allSatisfy(\.isRepaired) }
 }
 
 /// The result of verifying one stream.

@@ -108,7 +108,7 @@ struct AccessTests {
     func uptimeNanoseconds() -> UInt64 { seconds.withLock { $0 } * 1_000_000_000 }
     func sleep(microseconds: UInt32) { seconds.withLock { $0 += 1 } }
     func run(_ job: @escaping @Sendable () -> Void) { job() }
-    func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
+    func runAtLowPriority(_ job: @escaping @Sendable () -> Void) { job() }
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
       job()
       return true
@@ -266,7 +266,7 @@ struct AccessTests {
       paused.withLock { $0 }?(count)
     }
     func run(_ job: @escaping @Sendable () -> Void) { job() }
-    func runUnhurried(_ job: @escaping @Sendable () -> Void) { job() }
+    func runAtLowPriority(_ job: @escaping @Sendable () -> Void) { job() }
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
       job()
       return true

@@ -146,7 +146,7 @@ struct EvidenceTests {
       try history.files.replaceContents(of: other, with: StreamEnd(commit: end).encoded())
       let found = try #require(try history.store.verify().first { $0.replica == history.otherReplica })
       #expect(found.finding?.verdict == .corrupt, "ended after \(end)")
-      #expect(found.finding?.error.isMendable == false, "repair cannot tell")
+      #expect(found.finding?.error.isRepairable == false, "repair cannot tell")
     }
     let segment = try #require(
       try history.store.names(of: history.otherReplica).first { $0.hasSuffix(".open") })

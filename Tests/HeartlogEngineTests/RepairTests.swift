@@ -25,7 +25,7 @@ struct RepairTests {
   private func mend(_ store: TestStore, _ commits: [Commit], _ comment: Comment? = nil) throws -> RepairReport
   {
     let error = storageFailure { _ = try store.open() }
-    #expect(error?.code == .corrupt && error?.isMendable == true, comment)
+    #expect(error?.code == .corrupt && error?.isRepairable == true, comment)
     let report = try store.repair()
     #expect(report.isSound && report.entries.map(\.file) == [Self.path], comment)
     #expect(try store.read().commits == commits, comment)
@@ -254,7 +254,7 @@ struct RepairTests {
     try files.remove(Self.path)
     let report = try store.repair()
     #expect(
-      report.entries.map(\.file) == [Self.path, path] && report.entries.map(\.isMended) == [true, false])
+      report.entries.map(\.file) == [Self.path, path] && report.entries.map(\.isRepaired) == [true, false])
     #expect(!report.isSound)
     #expect(try files.contents(of: path) == bytes)
     #expect(try store.read().findings.map(\.verdict) == [.corrupt])
@@ -273,7 +273,7 @@ struct RepairTests {
         let copy = TestStore(files: state, path: "/store")
         let failure = storageFailure { _ = try copy.open() }
         if let failure {
-          #expect(failure.code == .corrupt && failure.isMendable && point < end)
+          #expect(failure.code == .corrupt && failure.isRepairable && point < end)
           #expect(try copy.repair(seed: 73).isSound)
         }
         let read = try copy.read()
@@ -335,10 +335,11 @@ struct EndRepairTests {
       let read = try forked.store.read()
       #expect(read.commits == forked.commits.filter { $0.replica != forked.stream })
       #expect(read.findings.map(\.replica) == [forked.stream])
-      #expect(read.findings.first?.error.file == forked.path && read.findings.first?.error.isMendable == true)
+      #expect(
+        read.findings.first?.error.file == forked.path && read.findings.first?.error.isRepairable == true)
       #expect(try forked.store.verify().filter { $0.finding != nil }.map(\.replica) == [forked.stream])
       let writer = try forked.store.open()
-      #expect(storageFailure { try writer.write(50) }?.isMendable == true)
+      #expect(storageFailure { try writer.write(50) }?.isRepairable == true)
     }
     // Who has the store open forgets the stream when he looks again, and has it back when the file is good.
     let (before, after) = (try forked.contents(), forked.commits)
@@ -416,7 +417,7 @@ struct EndRepairTests {
     ).write([1], at: 0)
     try forked.damage([])
     let report = try forked.store.repair()
-    #expect(!report.isSound && report.entries.map(\.isMended) == [false])
+    #expect(!report.isSound && report.entries.map(\.isRepaired) == [false])
     #expect(try forked.contents().isEmpty)
     #expect(try forked.store.read().commits == forked.commits.filter { $0.replica != forked.stream })
   }

@@ -107,7 +107,7 @@ struct DamagedDevices {
   static func readable(_ directory: StoreDirectory) throws -> [ReplicaID: [UInt64: Content]] {
     var found: [ReplicaID: [UInt64: Content]] = [:]
     for replica in try directory.replicas() {
-      let remains = try StreamRemains(of: replica, in: directory)
+      let remains = try DamagedStreamReader(of: replica, in: directory)
       while let piece = try remains.read() {
         for commit in piece.commits {
           found[replica, default: [:]][commit.number.rawValue] = "\(commit.stamp.rawValue) \(commit.records)"

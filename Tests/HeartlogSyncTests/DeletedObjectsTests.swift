@@ -96,5 +96,5 @@ private final class WatchedObjects: Place {
     try objects.watch(after: cursor, milliseconds: milliseconds)
   }
 
-  func removeRemains(of writer: ReplicaID) throws(HeartlogError) { try objects.removeRemains(of: writer) }
+  func removeLeftovers(of writer: ReplicaID) throws(HeartlogError) { try objects.removeLeftovers(of: writer) }
 }

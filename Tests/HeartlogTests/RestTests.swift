@@ -15,7 +15,7 @@ struct RestTests {
     func uptimeNanoseconds() -> UInt64 { MonotonicClock.nanoseconds() }
     func sleep(microseconds: UInt32) { usleep(microseconds) }
     func run(_ job: @escaping @Sendable () -> Void) {}
-    func runUnhurried(_ job: @escaping @Sendable () -> Void) {}
+    func runAtLowPriority(_ job: @escaping @Sendable () -> Void) {}
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool { true }
   }
 
@@ -169,7 +169,7 @@ struct RestTests {
     func uptimeNanoseconds() -> UInt64 { MonotonicClock.nanoseconds() }
     func sleep(microseconds: UInt32) { usleep(microseconds) }
     func run(_ job: @escaping @Sendable () -> Void) {}
-    func runUnhurried(_ job: @escaping @Sendable () -> Void) { jobs.withLock { $0.append(job) } }
+    func runAtLowPriority(_ job: @escaping @Sendable () -> Void) { jobs.withLock { $0.append(job) } }
     func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool { true }
   }
 

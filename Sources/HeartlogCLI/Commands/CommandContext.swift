@@ -202,7 +202,7 @@ extension CommandContext {
       return
         "damaged: \(text). This stream is not shown, and the store is read-only. \(CommandError.repairHint)"
     case .corrupt:
-      let hint = finding.error.isOfSegment ? " \(CommandError.mendHint)" : ""
+      let hint = finding.error.isOfSegment ? " \(CommandError.repairFromHint)" : ""
       return "damaged: \(text). Everything before it is sound and was shown. The store is read-only.\(hint)"
     }
   }

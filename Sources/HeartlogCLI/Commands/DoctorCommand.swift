@@ -173,7 +173,7 @@ struct FaultAdvice {
     case .damagedSegment:
       .damage(
         "part of the log is damaged", "Everything before it can be read. The store is read-only.",
-        "\"heartlog repair --from PEER\" mends it with what another device or a folder has. \"heartlog repair "
+        "\"heartlog repair --from PEER\" repairs it with what another device or a folder has. \"heartlog repair "
           + "--salvage DIR\" makes a new store of all that can be read.")
     case .lostCommits:
       .damage(

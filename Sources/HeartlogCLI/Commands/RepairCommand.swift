@@ -1,7 +1,7 @@
 import Heartlog
 import HeartlogSync
 
-/// `heartlog repair`: rebuilds damaged files, mends damaged streams from another copy, or makes a new store of what can be read.
+/// `heartlog repair`: rebuilds damaged files, repairs damaged streams from another copy, or makes a new store of what can be read.
 struct RepairCommand: Command {
   private static let source = Option.value(
     "from", "PEER", .peer,
@@ -102,7 +102,7 @@ struct RepairCommand: Command {
     json["formerReplica"] = report.formerReplica
     json["files"] = report.entries.map { entry in
       var json: JSONObject = [
-        "file": entry.file, "damage": entry.damage, "isMended": entry.isMended, "outcome": entry.outcome,
+        "file": entry.file, "damage": entry.damage, "isRepaired": entry.isRepaired, "outcome": entry.outcome,
       ]
       json["keptAt"] = entry.keptAt
       return json
@@ -114,12 +114,12 @@ struct RepairCommand: Command {
     if report.entries.isEmpty { return ["nothing to repair"] }
     var lines: [String] = []
     for entry in report.entries {
-      let verb = report.isDryRun && entry.isMended ? "would be " : ""
-      let outcome = style(entry.isMended ? .good : .failure, verb + entry.outcome)
+      let verb = report.isDryRun && entry.isRepaired ? "would be " : ""
+      let outcome = style(entry.isRepaired ? .good : .failure, verb + entry.outcome)
       lines += [DisplayText.visible("\(entry.file): \(entry.damage)"), "  \(outcome)"]
       if let kept = entry.keptAt { lines.append(DisplayText.visible("  damaged file kept as: \(kept)")) }
     }
-    if report.entries.contains(where: { $0.isMended && $0.file.hasSuffix("/store") }) {
+    if report.entries.contains(where: { $0.isRepaired && $0.file.hasSuffix("/store") }) {
       lines.append(writer(report))
     }
     return lines

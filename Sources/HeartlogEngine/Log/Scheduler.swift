@@ -14,7 +14,7 @@ package protocol Scheduler: Sendable {
   func run(_ job: @escaping @Sendable () -> Void)
 
   /// Like `run`, for long work that nothing waits for. It is dropped if the system cannot create a thread.
-  func runUnhurried(_ job: @escaping @Sendable () -> Void)
+  func runAtLowPriority(_ job: @escaping @Sendable () -> Void)
 
   /// Like `run`, later, for jobs that never wait for the lock of a store: leases end in time even if many other jobs wait for locks.
   ///
@@ -29,8 +29,8 @@ package struct SystemScheduler: Scheduler {
   package func uptimeNanoseconds() -> UInt64 { MonotonicClock.nanoseconds() }
   package func sleep(microseconds: UInt32) { usleep(microseconds) }
   package func run(_ job: @escaping @Sendable () -> Void) { WorkerPool.shared.run(job) }
-  package func runUnhurried(_ job: @escaping @Sendable () -> Void) {
-    _ = WorkerPool.unhurried.runElsewhere(job)
+  package func runAtLowPriority(_ job: @escaping @Sendable () -> Void) {
+    _ = WorkerPool.lowPriority.runElsewhere(job)
   }
 
   package func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
@@ -99,7 +99,7 @@ private final class JobTimer: Sendable {
 package final class WorkerPool: Sendable {
   package static let shared = WorkerPool(threadsMax: 16)
   /// For long work that nothing waits for, such as sealing and snapshots. If other threads need the cores, it leaves most of them to those.
-  package static let unhurried = WorkerPool(threadsMax: 4, isUnhurried: true)
+  package static let lowPriority = WorkerPool(threadsMax: 4, isLowPriority: true)
 
   /// The pool that helps the calling thread with its work, or nil if the calling thread has low priority. It then works alone.
   static var helping: WorkerPool? { ThreadPriority.isLow ? nil : shared }
@@ -112,11 +112,11 @@ package final class WorkerPool: Sendable {
 
   private let monitor = Monitor(State())
   private let threadsMax: Int
-  private let isUnhurried: Bool
+  private let isLowPriority: Bool
 
-  init(threadsMax: Int, isUnhurried: Bool = false) {
+  init(threadsMax: Int, isLowPriority: Bool = false) {
     self.threadsMax = threadsMax
-    self.isUnhurried = isUnhurried
+    self.isLowPriority = isLowPriority
   }
 
   /// Runs `job` on one of the threads, or on the calling thread if the system cannot create any. Jobs start in the order in which they
@@ -163,7 +163,7 @@ package final class WorkerPool: Sendable {
     let pool = Unmanaged<WorkerPool>.fromOpaque(argument).takeRetainedValue()
     // Lowered to a third of the time on a core that a writer also wants, and not to almost nothing, because the work sometimes has
     // exclusive access to the log.
-    if pool.isUnhurried { ThreadPriority.lower() }
+    if pool.isLowPriority { ThreadPriority.lower() }
     while true { pool.next()() }
   }
 

@@ -50,7 +50,7 @@ extension CommitLog {
   func didRotate() {
     guard options.sealsInBackground else { return }
     let rests = rests.load(ordering: .relaxed)
-    options.scheduler.runUnhurried { [weak self] in self?.sealInBackground(upToRest: rests) }
+    options.scheduler.runAtLowPriority { [weak self] in self?.sealInBackground(upToRest: rests) }
   }
 
   /// - Parameter rests: The number of rests so far. The next one ends the sealing: it goes on when another segment is full.

@@ -68,7 +68,7 @@ package struct Salvage {
   ) throws(HeartlogError) -> VaultMembership? {
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     do { return try StoreIdentity.read(directory).vault } catch {
-      guard error.isMendable else { throw error }
+      guard error.isRepairable else { throw error }
     }
     // Who synced has checkpoints, and those name the vault.
     for replica in try directory.replicas() {
@@ -116,7 +116,7 @@ package struct Salvage {
         guard let end = try StreamEnd.read(of: replica, in: directory) else { continue }
         try target.endStream(replica, after: end.commit)
       } catch {
-        guard error.isMendable else { throw error }
+        guard error.isRepairable else { throw error }
       }
     }
   }
@@ -135,7 +135,7 @@ package struct Salvage {
   private func copy(
     _ replica: ReplicaID, upTo last: UInt64 = .max, isBeginning: Bool = false, branches: Bool = false
   ) throws -> SalvagedStream {
-    let remains = try StreamRemains(of: replica, in: directory)
+    let remains = try DamagedStreamReader(of: replica, in: directory)
     var copier = try StreamCopier(of: replica, to: target)
     var firstNotCopied: CommitNumber?
     reading: while let piece = try remains.read() {

@@ -26,7 +26,7 @@ package struct StreamCopies {
   /// The source, or the store itself, as shown to people.
   var origin: String { source ?? "the store" }
 
-  /// Why a stream cannot be mended, as a phrase.
+  /// Why a stream cannot be repaired, as a phrase.
   ///
   /// - Parameters:
   ///   - commit: The last commit that the copy has.
@@ -60,45 +60,45 @@ extension StoreRepair {
     var segment: SegmentFile { SegmentFile(firstCommit: commits.lowerBound, state: .sealed) }
   }
 
-  /// Why a stream cannot be mended, as a phrase.
-  private struct Unmendable: Error {
+  /// Why a stream cannot be repaired, as a phrase.
+  private struct Unrepairable: Error {
     let damage: HeartlogError
     let reason: String
   }
 
-  /// Mends all damaged streams, as far as a copy has what they lack.
-  mutating func mendStreams(from makeCopy: () throws -> StreamCopies) throws {
+  /// Repairs all damaged streams, as far as a copy has what they lack.
+  mutating func repairStreams(from makeCopy: () throws -> StreamCopies) throws {
     let damaged = try directory.replicas().filter { try damage(of: $0, in: directory) != nil }
     guard !damaged.isEmpty else { return }
     let copies = try makeCopy()
     // Everything is done on a copy of the files first.
     let draft = try draftCopy()
-    var mended: [(replacements: [Replacement], unmendable: Unmendable?)] = []
+    var repaired: [(replacements: [Replacement], unrepairable: Unrepairable?)] = []
     for replica in damaged {
       var replacements: [Replacement] = []
-      var unmendable: Unmendable?
-      do throws(Unmendable) {
+      var unrepairable: Unrepairable?
+      do throws(Unrepairable) {
         while let next = try replacement(in: replica, of: draft, from: copies, besides: replacements) {
           replacements.append(next)
         }
       } catch {
-        unmendable = error
+        unrepairable = error
       }
-      mended.append((replacements, unmendable))
+      repaired.append((replacements, unrepairable))
     }
     let findings = try Verification.run(
       draft, own: report.replica ?? IdentityEvidence.noReplica, snapshots: [], progress: nil)
-    for (replica, found) in zip(damaged, mended) {
+    for (replica, found) in zip(damaged, repaired) {
       let finding = findings.first { $0.replica == replica }?.finding
-      if let finding, finding.verdict == .corrupt, found.unmendable == nil,
+      if let finding, finding.verdict == .corrupt, found.unrepairable == nil,
         finding.error.file != CheckpointFile.path(of: replica, in: draft)
       {
         leave(finding.error, "left unchanged: with what \(copies.origin) has, \(finding.error.message)")
         continue
       }
       try install(found.replacements, of: replica, from: copies)
-      if let unmendable = found.unmendable {
-        leave(unmendable.damage, "left unchanged: \(unmendable.reason)")
+      if let unrepairable = found.unrepairable {
+        leave(unrepairable.damage, "left unchanged: \(unrepairable.reason)")
       }
     }
   }
@@ -106,7 +106,7 @@ extension StoreRepair {
   private mutating func leave(_ damage: HeartlogError, _ outcome: String) {
     report.entries.append(
       RepairReport.Entry(
-        file: damage.file ?? directory.path, damage: damage.message, outcome: outcome, isMended: false))
+        file: damage.file ?? directory.path, damage: damage.message, outcome: outcome, isRepaired: false))
   }
 
   /// Reads a stream to its first damage, or to the first content that is missing although it was not erased.
@@ -128,7 +128,7 @@ extension StoreRepair {
       case .frame: break
       case .end(.whole), .end(.unfinished): return nil
       case .end(.corrupt(let finding)):
-        return finding.error.isMendable ? nil : (finding, reader.tail.next.rawValue - 1, false)
+        return finding.error.isRepairable ? nil : (finding, reader.tail.next.rawValue - 1, false)
       }
     }
   }
@@ -159,22 +159,22 @@ extension StoreRepair {
   /// - Returns: nil if nothing is damaged.
   private func replacement(
     in replica: ReplicaID, of draft: StoreDirectory, from copies: StreamCopies, besides earlier: [Replacement]
-  ) throws(Unmendable) -> Replacement? {
+  ) throws(Unrepairable) -> Replacement? {
     let found: (finding: Finding, readable: UInt64, isMissingContent: Bool)?
-    do { found = try damage(of: replica, in: draft) } catch { throw Self.unmendable(error) }
+    do { found = try damage(of: replica, in: draft) } catch { throw Self.unrepairable(error) }
     guard let found else { return nil }
     let damage = found.finding.error
-    func unmendable(_ reason: String) -> Unmendable { Unmendable(damage: damage, reason: reason) }
+    func unrepairable(_ reason: String) -> Unrepairable { Unrepairable(damage: damage, reason: reason) }
     do {
       let segments = try draft.servingSegments(of: replica)
       let name = damage.file.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
       guard let named = SegmentFile(name: name), !segments.leftovers.contains(named) else {
-        throw unmendable("the files contradict each other")
+        throw unrepairable("the files contradict each other")
       }
       let isMissing = named.firstCommit.rawValue > found.readable + 1
       let first = isMissing ? CommitNumber(rawValue: found.readable + 1) : named.firstCommit
       if earlier.contains(where: { $0.commits.lowerBound == first }) {
-        throw unmendable("it was replaced, and is damaged again")
+        throw unrepairable("it was replaced, and is damaged again")
       }
       let next = segments.serving.first { $0.firstCommit > first }
       let stream = copies.streams[replica]
@@ -187,11 +187,11 @@ extension StoreRepair {
       guard copied >= lastNeeded, lastNeeded >= first.rawValue,
         unread.map({ next != nil && $0.rawValue > lastNeeded }) ?? true,
         next != nil || copied > found.readable || isWhole
-      else { throw unmendable(copies.reason(for: replica, copied: copied, unread: unread)) }
+      else { throw unrepairable(copies.reason(for: replica, copied: copied, unread: unread)) }
       if found.isMissingContent,
         let left = try self.damage(of: replica, in: copies.directory), left.readable < lastNeeded
       {
-        throw unmendable("\(copies.origin) does not have it either")
+        throw unrepairable("\(copies.origin) does not have it either")
       }
       let commits = first...CommitNumber(rawValue: lastNeeded)
       let bytes = try sealedFile(of: commits, of: replica, draft, copies, damage)
@@ -206,16 +206,16 @@ extension StoreRepair {
         if try draft.fileSystem.info(path) != nil { try draft.fileSystem.remove(path) }
       }
       return replacement
-    } catch let error as Unmendable {
+    } catch let error as Unrepairable {
       throw error
     } catch {
-      throw Self.unmendable(error, damage)
+      throw Self.unrepairable(error, damage)
     }
   }
 
-  private static func unmendable(_ error: any Error, _ damage: HeartlogError? = nil) -> Unmendable {
+  private static func unrepairable(_ error: any Error, _ damage: HeartlogError? = nil) -> Unrepairable {
     let error = HeartlogError(wrapping: error)
-    return Unmendable(damage: damage ?? error, reason: error.message)
+    return Unrepairable(damage: damage ?? error, reason: error.message)
   }
 
   /// The files that a sealed segment takes precedence over.
@@ -251,7 +251,7 @@ extension StoreRepair {
       if commits.contains(commit.number) { try builder.add(commit, secrets: secrets, after: copy.tail) }
       try copy.pass()
       if let claim = claims.contradicted(by: copy.tree) {
-        throw Unmendable(
+        throw Unrepairable(
           damage: damage,
           reason: "\(copies.origin) has other commits: \(claim.contradiction), in \(claim.file)")
       }

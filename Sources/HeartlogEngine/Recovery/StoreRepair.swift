@@ -33,7 +33,7 @@ package struct StoreRepair {
     if let name { try StoreIdentity.checkName(name) }
     let directory = StoreDirectory(fileSystem: fileSystem, path: path)
     // `StoreLock` creates a missing lock file, which must not happen in a folder that is not a store.
-    do { _ = try StoreIdentity.read(directory) } catch { guard error.isMendable else { throw error } }
+    do { _ = try StoreIdentity.read(directory) } catch { guard error.isRepairable else { throw error } }
     try directory.checkIsDownloaded()
     let lock = try StoreLock(directory, options)
     if !isDryRun {
@@ -43,16 +43,16 @@ package struct StoreRepair {
     var repair = StoreRepair(
       directory: directory, options: options, lock: lock, name: name, takesContent: takesContent,
       erased: WithheldEvents(try ErasedList.read(directory).events), report: RepairReport(isDryRun: isDryRun))
-    try repair.mend(copy)
+    try repair.repairFiles(copy)
     try repair.nameOthers(progress)
     return repair.report
   }
 
   /// Performs the repairs, with the lock held. Everything else only reads.
-  private mutating func mend(_ copy: (() throws -> StreamCopies)?) throws(HeartlogError) {
+  private mutating func repairFiles(_ copy: (() throws -> StreamCopies)?) throws(HeartlogError) {
     defer { if !report.isDryRun { lock.release() } }
-    try mendEnds(own: try mendIdentity())
-    if let copy { try heartlogErrors { try mendStreams(from: copy) } }
+    try repairEnds(own: try repairIdentity())
+    if let copy { try heartlogErrors { try repairStreams(from: copy) } }
   }
 
   // MARK: - The file `store`
@@ -60,7 +60,7 @@ package struct StoreRepair {
   /// Repairs the file `store` if it is damaged.
   ///
   /// - Returns: The identity of the store; nil if a dry run would draw a new one.
-  private mutating func mendIdentity() throws(HeartlogError) -> StoreIdentity? {
+  private mutating func repairIdentity() throws(HeartlogError) -> StoreIdentity? {
     let damage: HeartlogError
     do {
       let identity = try StoreIdentity.read(directory)
@@ -68,7 +68,7 @@ package struct StoreRepair {
       report.name = identity.name
       return identity
     } catch {
-      guard error.isMendable else { throw error }
+      guard error.isRepairable else { throw error }
       damage = error
     }
     let bytes = try contents(of: directory.identityPath)
@@ -153,16 +153,16 @@ package struct StoreRepair {
 
   // MARK: - The ends of streams
 
-  private mutating func mendEnds(own: StoreIdentity?) throws(HeartlogError) {
+  private mutating func repairEnds(own: StoreIdentity?) throws(HeartlogError) {
     for replica in try directory.replicas() {
       do { _ = try StreamEnd.read(of: replica, in: directory) } catch {
-        guard error.isMendable else { throw error }
-        try mendEnd(of: replica, error, own: own)
+        guard error.isRepairable else { throw error }
+        try repairEnd(of: replica, error, own: own)
       }
     }
   }
 
-  private mutating func mendEnd(of replica: ReplicaID, _ damage: HeartlogError, own: StoreIdentity?)
+  private mutating func repairEnd(of replica: ReplicaID, _ damage: HeartlogError, own: StoreIdentity?)
     throws(HeartlogError)
   {
     let path = StreamEnd.path(of: replica, in: directory)
@@ -187,7 +187,7 @@ package struct StoreRepair {
         RepairReport.Entry(
           file: path, damage: damage.message,
           outcome: "left unchanged: the stream is damaged too, and its remains do not show where it ends",
-          isMended: false))
+          isRepaired: false))
     }
   }
 
@@ -213,7 +213,7 @@ package struct StoreRepair {
     for stream in try Verification.run(
       directory, own: report.replica ?? IdentityEvidence.noReplica, snapshots: [], progress: progress)
     {
-      guard let finding = stream.finding, finding.verdict != .torn, !finding.error.isMendable,
+      guard let finding = stream.finding, finding.verdict != .torn, !finding.error.isRepairable,
         !report.entries.contains(where: { $0.file == finding.error.file })
       else { continue }
       report.entries.append(
@@ -222,7 +222,7 @@ package struct StoreRepair {
           outcome: finding.verdict == .lost
             ? "left unchanged: only other devices can have the lost commits"
             : "left unchanged: what is missing can only be in another copy; everything before the damage can be read",
-          isMended: false,
+          isRepaired: false,
           lost: finding.verdict == .lost
             ? finding.error.commits.map { Head(replica: stream.replica, commit: $0.upperBound) } : nil)
       )
@@ -246,7 +246,7 @@ package struct StoreRepair {
   ) {
     report.entries.append(
       RepairReport.Entry(
-        file: path, damage: damage.message, outcome: outcome, isMended: true, keptAt: keptAt))
+        file: path, damage: damage.message, outcome: outcome, isRepaired: true, keptAt: keptAt))
   }
 
   /// Keeps what is left of a damaged file, and replaces the file.

@@ -87,7 +87,7 @@ final class RunReceiver {
   }
 
   /// Returns why a sound run is not taken; nil if it can be taken. Source: docs/format.md, "Received streams".
-  private func reasonToLeave(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
+  private func rejection(_ block: ColumnBlock, admitting admission: Admission) -> ReceivedRun? {
     guard admission != .ownLog else { return nil }
     let commits = block.columns.commits
     if let index = block.commitIndices.first(where: { commits.wallTimes[$0] > Limits.clockMillisecondsMax }) {
@@ -163,7 +163,7 @@ final class RunReceiver {
       assert(tree.size + 1 == tail.next.rawValue, "the tree is over the commits before the tail")
       guard tree.root == run.root else { return .diverged }
       if admission != .ownLog, let unsigned = try reasonForUnsigned(run, tree) { return .unsigned(unsigned) }
-      if let left = reasonToLeave(new, admitting: admission) { return left }
+      if let left = rejection(new, admitting: admission) { return left }
 
       if run.replica == streamSet.identity.replica {
         try recovery.becomeNewReplica(at: try StoreIdentity.Location.of(directory))

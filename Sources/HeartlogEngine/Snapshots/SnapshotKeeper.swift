@@ -146,14 +146,14 @@ package final class SnapshotKeeper: Sendable {
     }
   }
 
-  private func run(isUnhurried: Bool = false, _ body: @escaping @Sendable () -> Void) {
+  private func run(isLowPriority: Bool = false, _ body: @escaping @Sendable () -> Void) {
     let job = Job(body)
     content.withLock { $0.jobs.append(job) }
     let work = { @Sendable in
       job.run()
       self.content.withLock { $0.jobs.removeAll { $0 === job } }
     }
-    if isUnhurried { scheduler.runUnhurried(work) } else { scheduler.run(work) }
+    if isLowPriority { scheduler.runAtLowPriority(work) } else { scheduler.run(work) }
   }
 
   /// Runs `body` while writers of snapshots do not pause.
@@ -175,7 +175,7 @@ package final class SnapshotKeeper: Sendable {
   /// as evidence.
   ///
   /// - Throws: the error, if it has another cause.
-  package func passOver(_ found: Found, because error: HeartlogError) throws(HeartlogError) {
+  package func reject(_ found: Found, because error: HeartlogError) throws(HeartlogError) {
     guard error.mismatch == .otherLog || error.mismatch == .otherHistory else { throw error }
     if error.mismatch == .otherHistory { content.withLock { _ = $0.evidence.insert(found.file.name) } }
     drop(found.file, because: error.message, removes: error.mismatch == .otherLog)
@@ -233,7 +233,7 @@ package final class SnapshotKeeper: Sendable {
         if !state.isDamaged { return (state, found, outcome) }
         drop(found.file, because: Self.damage)
       } catch let error as HeartlogError {
-        try passOver(found, because: error)
+        try reject(found, because: error)
       }
     }
     var state = FavoritesState(erasedGeneration: try folder.erasedGeneration() ?? 0)
@@ -267,13 +267,13 @@ package final class SnapshotKeeper: Sendable {
   ///   - anew: whether to write one even if the newest snapshot already covers everything.
   ///   - current: a fully checked state that probably matches the log; nil if there is none.
   package func make(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport? {
-    try trace.span(.snapshot) { try whileWaiting { try makeUnhurried(anew: anew, of: current) } }
+    try trace.span(.snapshot) { try whileWaiting { try makePausing(anew: anew, of: current) } }
   }
 
   /// Like `make`, but pauses now and then to leave the disk to others, as long as no caller waits.
   ///
   /// - Parameter check: called now and then; what it throws ends the work.
-  private func makeUnhurried(
+  private func makePausing(
     anew: Bool = false, of current: FavoritesState? = nil,
     check: @escaping () throws -> Void = {}
   ) throws -> SnapshotReport? {
@@ -340,11 +340,11 @@ package final class SnapshotKeeper: Sendable {
   package func makeInBackground(_ done: @escaping @Sendable (_ covered: UInt64?, _ isAbandoned: Bool) -> Void)
   {
     let rests = content.withLock { $0.rests }
-    run(isUnhurried: true) {
+    run(isLowPriority: true) {
       let isStopped = { self.content.withLock { $0.rests != rests } }
       do {
         let report = try self.trace.span(.snapshot) {
-          try self.makeUnhurried { if isStopped() { throw CancellationError() } }
+          try self.makePausing { if isStopped() { throw CancellationError() } }
         }
         done(report?.events, false)
       } catch {

@@ -155,8 +155,8 @@ extension CommitLog {
 }
 
 extension HeartlogError {
-  /// Whether the error concerns a file other than a segment, which `StoreRepair` can rebuild.
-  package var isMendable: Bool {
+  /// Whether `FavoritesStore.repair` can rebuild the file that the error is about, which is no segment.
+  public var isRepairable: Bool {
     guard code == .corrupt, let file else { return false }
     return file.hasSuffix("/store") || file.hasSuffix("/\(StreamEnd.name)")
   }
@@ -166,7 +166,7 @@ extension HeartlogError {
     code == .corrupt && file?.hasSuffix(StoreDirectory.placeholderEnding) == true
   }
 
-  /// Whether the error concerns a segment, which can be mended from another copy.
+  /// Whether the error concerns a segment, which can be repaired from another copy.
   package var isOfSegment: Bool {
     guard code == .corrupt, let name = file?.split(separator: "/").last else { return false }
     return SegmentFile(name: String(name)) != nil

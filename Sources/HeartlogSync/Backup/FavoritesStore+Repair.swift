@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogFiles
 
 extension FavoritesStore {
-  /// Repairs a store as `repair(at:name:isDryRun:progress:)` does, and mends damaged segments with what another copy has of their commits:
+  /// Repairs a store as `repair(at:name:isDryRun:progress:)` does, and repairs damaged segments with what another copy has of their commits:
   /// another store, a folder of run files, or a peer.
   ///
   /// Commits are received as by a sync: a signed stream up to what its owner signed, and nothing that does not continue what can be read.

@@ -77,7 +77,7 @@ struct HubPlace: Place {
   }
 
   /// Nothing: a hub has an object whole or not at all.
-  func removeRemains(of writer: ReplicaID) {}
+  func removeLeftovers(of writer: ReplicaID) {}
 
   func admit(_ members: [PublicKey]) throws(HeartlogError) {
     try checkWriting()

@@ -9,7 +9,7 @@ struct Keyring {
     /// Under none before its recovery code has admitted it to this one.
     case joins(KeyEpoch, RecoveryCode)
     /// Under none. Why, and what to do, as a sentence without a full stop.
-    case isOut(String)
+    case notAMember(String)
   }
 
   private let store: FavoritesStore
@@ -304,14 +304,14 @@ struct Keyring {
 
   var standing: Standing {
     guard let current = state.current, let root = state.root else {
-      return .isOut(
+      return .notAMember(
         code == nil
           ? "this device has no key of its vault: \"heartlog keys join -\" takes the recovery code, \"heartlog keys pair\" gets the keys from another device"
           : "no key epoch of this device's recovery code is there: it is the code of another vault, or nothing was put here yet"
       )
     }
     if let removed = ownRemoval {
-      return .isOut(
+      return .notAMember(
         "this device was removed after commit \(removed.removal.size) of its stream: to come back as a new device that brings what is here, "
           + "enter the present recovery code with \"heartlog keys join -\", and sync")
     }
@@ -321,7 +321,7 @@ struct Keyring {
         return isMember && readsWithoutCode(current) ? .writes(current) : .joins(current, code)
       }
       if !isMember {
-        return .isOut(
+        return .notAMember(
           "this device's recovery code is void: another one was made on replica \(state.anchors.last?.origin ?? current.origin); enter that one with \"heartlog keys join -\""
         )
       }
@@ -331,12 +331,12 @@ struct Keyring {
     if !state.introduced.contains(key.publicKey.replica),
       admissions.values.contains(where: { $0.introduces && $0.member.publicKey == key.publicKey })
     {
-      return .isOut(
+      return .notAMember(
         "this device is no member any more: only a device that was removed since had admitted it. Nothing that is here is lost; to go on, "
           + "enter the present recovery code with \"heartlog keys join -\", or pair it with a member with \"heartlog keys pair\""
       )
     }
-    return .isOut(
+    return .notAMember(
       "this device is no member since the keys were rotated on replica \(current.origin): the next sync of a member admits it, or the newest recovery code does, with \"heartlog keys join -\""
     )
   }
@@ -516,7 +516,7 @@ struct Keyring {
   }
 
   private var notAMember: HeartlogError {
-    if case .isOut(let reason) = standing { return HeartlogError(.noKey, reason) }
+    if case .notAMember(let reason) = standing { return HeartlogError(.noKey, reason) }
     return HeartlogError(.noKey, "this device is no member of the vault yet: sync first")
   }
 

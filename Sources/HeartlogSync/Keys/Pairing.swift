@@ -180,7 +180,7 @@ package struct PairingSession: Sendable {
     try ring.checkNotRemoved()
     guard ring.current != nil else {
       // It took itself for a member. From now on it asks to be admitted.
-      if vault == store.vault?.id, case .isOut(let reason) = ring.standing {
+      if vault == store.vault?.id, case .notAMember(let reason) = ring.standing {
         throw HeartlogError(.noKey, reason)
       }
       throw .peer("what the other device gave does not admit this device")

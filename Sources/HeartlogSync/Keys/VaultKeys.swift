@@ -41,9 +41,9 @@ package struct VaultKeys: ~Copyable {
   }
 
   /// Whether a store's device was removed, or has no key of its vault, as far as it knows.
-  package static func isOut(_ store: FavoritesStore) throws(HeartlogError) -> Bool {
+  package static func notAMember(_ store: FavoritesStore) throws(HeartlogError) -> Bool {
     guard store.vault?.id.isEncrypted == true else { return false }
-    if case .isOut = try Keyring(of: store).standing { return true }
+    if case .notAMember = try Keyring(of: store).standing { return true }
     return false
   }
 
@@ -159,7 +159,7 @@ package struct VaultKeys: ~Copyable {
 
   /// Why this device cannot write to an encrypted place; `nil` if it can, or will once it has synced.
   package var reasonOut: String? {
-    if isEncrypted, case .isOut(let reason) = ring.standing { return reason }
+    if isEncrypted, case .notAMember(let reason) = ring.standing { return reason }
     return nil
   }
 

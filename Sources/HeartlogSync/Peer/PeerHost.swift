@@ -52,7 +52,7 @@ struct PeerHost {
     pass.report.isDryRun = heads.greeting.isDryRun
     var damage: HeartlogError?
     if !heads.greeting.isDryRun {
-      try pass.passingOver(store.replica, self.heads) { (pass) throws(HeartlogError) in
+      try pass.skippingIfDamaged(store.replica, self.heads) { (pass) throws(HeartlogError) in
         do throws(HeartlogError) { try pass.prepareToShip() } catch {
           if error.code == .corrupt { damage = error }
           throw error
@@ -246,7 +246,7 @@ struct PeerHost {
   /// Receives a run, and what the calling end told of its stream.
   private mutating func receive(_ run: RunFile?, of stream: PeerStream) throws(HeartlogError) {
     let listing = inbox.put(run, of: stream)
-    try pass.passingOver(stream.replica, heads) { (pass) throws(HeartlogError) in
+    try pass.skippingIfDamaged(stream.replica, heads) { (pass) throws(HeartlogError) in
       try pass.takeEvidence(stream.replica, listing)
       try pass.receive(stream.replica, listing.files, listing)
     }
@@ -329,7 +329,7 @@ private final class Inbox: Place {
   func put(_ name: String, _ bytes: [UInt8]) {}
   func delete(_ name: String) {}
   func watch(after cursor: PlaceCursor, milliseconds: Int) -> Bool { false }
-  func removeRemains(of writer: ReplicaID) {}
+  func removeLeftovers(of writer: ReplicaID) {}
 }
 
 extension ShippedStreams {

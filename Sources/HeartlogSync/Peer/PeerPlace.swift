@@ -323,5 +323,5 @@ final class PeerPlace: Place {
   func put(_ name: String, _ bytes: [UInt8]) { preconditionFailure("what is given to a store is no object") }
   func delete(_ name: String) {}
   func watch(after cursor: PlaceCursor, milliseconds: Int) -> Bool { false }
-  func removeRemains(of writer: ReplicaID) {}
+  func removeLeftovers(of writer: ReplicaID) {}
 }

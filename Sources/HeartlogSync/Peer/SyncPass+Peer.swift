@@ -48,7 +48,7 @@ extension SyncPass {
     with peer: PeerPlace, _ round: Int, _ listed: inout Files?
   ) throws(HeartlogError) -> Bool {
     if !options.isDryRun {
-      try passingOver(store.replica, try store.streamHeads()) { (round) throws(HeartlogError) in
+      try skippingIfDamaged(store.replica, try store.streamHeads()) { (round) throws(HeartlogError) in
         try round.prepareToShip()
       }
     }
@@ -140,7 +140,7 @@ extension SyncPass {
         hasOthers = true
         continue
       }
-      try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
+      try skippingIfDamaged(head.replica, heads) { (round) throws(HeartlogError) in
         var facts = try StreamFacts(
           index, of: head, for: stream.theirs, isParted: stream.isParted, from: round.store)
         if stream.facts?.evidence != nil { facts.evidence = nil }

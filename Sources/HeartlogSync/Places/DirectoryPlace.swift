@@ -95,7 +95,7 @@ package final class DirectoryPlace: Place {
   }
 
   /// Removes unfinished files of a device whose processes no longer exist.
-  package func removeRemains(of writer: ReplicaID) throws(HeartlogError) {
+  package func removeLeftovers(of writer: ReplicaID) throws(HeartlogError) {
     for file in unfinished.withLock({ $0 })
     where file.writer == writer && file.process != fileSystem.processID && !fileSystem.isRunning(file.process)
     {

@@ -39,7 +39,7 @@ package protocol Place: Sendable {
   func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool
 
   /// Removes what interrupted calls of a writer left behind, and nobody lists.
-  func removeRemains(of writer: ReplicaID) throws(HeartlogError)
+  func removeLeftovers(of writer: ReplicaID) throws(HeartlogError)
 
   /// Lets the members of an encrypted vault in, by their keys. Does nothing if the place knows nobody by a key.
   func admit(_ members: [PublicKey]) throws(HeartlogError)

@@ -49,7 +49,7 @@ extension SyncPass {
       _ = try store.prepareToShip()
       ring = try Keyring(of: keys)
     }
-    if case .isOut(let reason) = ring.standing {
+    if case .notAMember(let reason) = ring.standing {
       throw HeartlogError(.noKey, "\(place.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
     }
     try open(ring)

@@ -9,16 +9,16 @@ extension SyncPass {
   /// other streams, what no device has written.
   mutating func publish(_ listing: FolderListing) throws(HeartlogError) {
     let writer = store.replica
-    try place.removeRemains(of: writer)
+    try place.removeLeftovers(of: writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
-    try passingOver(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
+    try skippingIfDamaged(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
       try round.prepareToShip()
     }
     let heads = try store.streamHeads()
     let revoked = ring?.revoked ?? [:]
     // What a revoked device wrote behind the last commit that counts is not spread.
     for head in heads where revoked[head.replica].map({ head.commit.rawValue <= $0 }) ?? true {
-      try passingOver(head.replica, heads) { (round) throws(HeartlogError) in
+      try skippingIfDamaged(head.replica, heads) { (round) throws(HeartlogError) in
         try round.publish(head, as: writer, files[head.replica] ?? [])
         try round.publishCheckpoint(head, as: writer, listing)
         try round.publishEvidence(head, as: writer, listing)

@@ -101,7 +101,7 @@ struct SyncPass {
     _ heads: [StreamHead]
   ) throws(HeartlogError) {
     // What is signed cannot be ended by a file that says so.
-    try passingOver(store.replica, heads) { (round) throws(HeartlogError) in try round.prepareToShip() }
+    try skippingIfDamaged(store.replica, heads) { (round) throws(HeartlogError) in try round.prepareToShip() }
     try receive(streams, files, listing, heads)
     report.noteClocks(of: receivedStreams.sorted(), in: store, now: options.clock())
     if !options.isPull { try publish(listing) }
@@ -114,7 +114,7 @@ struct SyncPass {
     _ heads: [StreamHead]
   ) throws(HeartlogError) {
     for stream in streams {
-      try passingOver(stream, heads) { (round) throws(HeartlogError) in
+      try skippingIfDamaged(stream, heads) { (round) throws(HeartlogError) in
         if round.store.corruption == nil { try round.takeEvidence(stream, listing) }
         try round.receive(stream, files[stream] ?? [], listing)
       }
@@ -131,7 +131,7 @@ struct SyncPass {
 
   /// Runs `body` for one stream. If the stream is damaged here, it is reported as skipped, and the other
   /// streams continue.
-  mutating func passingOver(
+  mutating func skippingIfDamaged(
     _ stream: ReplicaID, _ heads: [StreamHead],
     _ body: (inout SyncPass) throws(HeartlogError) -> Void
   ) throws(HeartlogError) {
@@ -158,7 +158,7 @@ struct SyncPass {
     _ streams: [ReplicaID], _ files: [ReplicaID: [FolderFile]], _ heads: [StreamHead]
   ) throws(HeartlogError) {
     for stream in streams {
-      try passingOver(stream, heads) { (round) throws(HeartlogError) in
+      try skippingIfDamaged(stream, heads) { (round) throws(HeartlogError) in
         try round.plan(stream, files[stream] ?? [])
       }
     }

@@ -36,9 +36,9 @@ final class ManualScheduler: Scheduler {
     state.withLock { $0.microseconds += UInt64(microseconds) }
   }
   func run(_ job: @escaping @Sendable () -> Void) { state.withLock { $0.jobs.append(job) } }
-  func runUnhurried(_ job: @escaping @Sendable () -> Void) { if createsThreads { run(job) } }
+  func runAtLowPriority(_ job: @escaping @Sendable () -> Void) { if createsThreads { run(job) } }
   func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
-    runUnhurried(job)
+    runAtLowPriority(job)
     return createsThreads
   }
 }

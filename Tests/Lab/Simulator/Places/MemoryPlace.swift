@@ -143,7 +143,7 @@ package final class MemoryPlace: Place {
     }
   }
 
-  package func removeRemains(of writer: ReplicaID) {}
+  package func removeLeftovers(of writer: ReplicaID) {}
 
   // MARK: - Parts
 

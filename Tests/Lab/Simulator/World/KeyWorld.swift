@@ -602,5 +602,5 @@ private final class RemotePlace: Place, @unchecked Sendable {
     try place.watch(after: cursor, milliseconds: milliseconds)
   }
 
-  func removeRemains(of writer: ReplicaID) throws(HeartlogError) { try place.removeRemains(of: writer) }
+  func removeLeftovers(of writer: ReplicaID) throws(HeartlogError) { try place.removeLeftovers(of: writer) }
 }

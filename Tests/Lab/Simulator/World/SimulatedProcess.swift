@@ -106,7 +106,7 @@ extension SimulatedProcess: Scheduler {
     sleep(nanoseconds: UInt64(microseconds) * 1_000 * Self.sleepStretch)
   }
   func run(_ job: @escaping @Sendable () -> Void) { add(job, afterNanoseconds: 0) }
-  func runUnhurried(_ job: @escaping @Sendable () -> Void) { add(job, afterNanoseconds: 0) }
+  func runAtLowPriority(_ job: @escaping @Sendable () -> Void) { add(job, afterNanoseconds: 0) }
   func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
     add(job, afterNanoseconds: UInt64(delay) * 1_000_000)
     return true

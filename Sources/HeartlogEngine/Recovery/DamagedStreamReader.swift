@@ -5,7 +5,7 @@ import HeartlogFormat
 ///
 /// Up to the first damage these are the commits of the stream. Behind it, a frame counts if its checksums hold where it stands and its
 /// commits can be decoded. Takes no lock. Source: docs/format.md, "Salvage".
-final class StreamRemains {
+final class DamagedStreamReader {
   /// Consecutive commits.
   struct Piece {
     let commits: [Commit]
@@ -43,7 +43,7 @@ final class StreamRemains {
       reader = StreamReader(directory, replica: replica)
     } catch {
       // Where it ended is not known. All of it is read: whoever knows the end ends it again.
-      guard error.isMendable else { throw error }
+      guard error.isRepairable else { throw error }
       last = .max
       reader = StreamReader(
         directory, behind: StreamTail(replica: replica), at: nil, listing: StoreDirectory.StreamListing(),
