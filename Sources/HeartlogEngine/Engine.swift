@@ -24,7 +24,8 @@ package struct Engine: Sendable {
     (projection, log) = try options.trace.span(.open) { () throws(HeartlogError) in
       try Self.open(at: path, on: fileSystem, options: options, snapshots, newName, progress)
     }
-    if showsLostCommits, try log.hasLostCommits,
+    // If it cannot be read what was lost, the log is shown; `verify` says why.
+    if showsLostCommits, (try? log.hasLostCommits) == true,
       let state = snapshots.stateWithLostCommits(projection.read(\.heads))
     {
       projection.show(state)
