@@ -24,6 +24,12 @@ struct ProjectionTests {
     return CommitLog.PendingCommit(commit, .durable)
   }
 
+  private func queued(
+    writing: [CommitLog.PendingCommit] = [], waiting: [CommitLog.PendingCommit] = []
+  ) -> QueuedCommits? {
+    writing.isEmpty && waiting.isEmpty ? nil : QueuedCommits(writing: writing, waiting: waiting)
+  }
+
   @Test("a draft sees what is queued, however many items were written without the queue being empty once")
   func longLine() throws {
     let projection = Self.empty
@@ -34,7 +40,7 @@ struct ProjectionTests {
     func plan(_ item: String) throws -> WritePlan {
       try projection.plan(
         .toggle(), on: item, in: LibraryKey("papers"),
-        over: queue.isEmpty ? nil : QueuedCommits(writing: [], waiting: queue),
+        over: queued(waiting: queue),
         WriteOverlay(),
         wallTime: 1)
     }
@@ -60,7 +66,7 @@ struct ProjectionTests {
     func wasFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) throws -> Bool {
       try !projection.plan(
         .toggle(), on: item, in: LibraryKey("papers"),
-        over: queue.isEmpty ? nil : QueuedCommits(writing: queue, waiting: []),
+        over: queued(writing: queue),
         WriteOverlay(),
         wallTime: 1
       ).result.isFavorite
@@ -80,7 +86,7 @@ struct ProjectionTests {
     }
     func isFavorite(_ item: String, over queue: [CommitLog.PendingCommit]) -> Bool {
       projection.isFavorite(
-        item, in: "papers", over: queue.isEmpty ? nil : QueuedCommits(writing: [], waiting: queue),
+        item, in: "papers", over: queued(waiting: queue),
         WriteOverlay())
     }
     #expect(isFavorite("item 1", over: queue))

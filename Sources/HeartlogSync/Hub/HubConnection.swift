@@ -139,7 +139,7 @@ final class HubConnection: Sendable {
     var answer = try requestSession(key, isOver)
     // Whether there is no such vault, or the key is not one of its, the hub does not say.
     // Whoever was removed must not begin the vault at a hub as its only device.
-    if answer.status == 403, state.withLock({ $0.creates }), try store.map(VaultKeys.notAMember) != true {
+    if answer.status == 403, state.withLock({ $0.creates }), try store.map(VaultKeys.isNotAMember) != true {
       // What leads from the id of an encrypted vault to this device: "Keys at a hub" in docs/hub.md.
       let objects = try vault.isEncrypted ? store.map(VaultKeys.objects) ?? [] : []
       answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in

@@ -41,7 +41,7 @@ package struct VaultKeys: ~Copyable {
   }
 
   /// Whether a store's device was removed, or has no key of its vault, as far as it knows.
-  package static func notAMember(_ store: FavoritesStore) throws(HeartlogError) -> Bool {
+  package static func isNotAMember(_ store: FavoritesStore) throws(HeartlogError) -> Bool {
     guard store.vault?.id.isEncrypted == true else { return false }
     if case .notAMember = try Keyring(of: store).standing { return true }
     return false
