@@ -7,6 +7,8 @@ package struct Engine: Sendable {
   package let log: CommitLog
   package let projection: Projection
   package let snapshots: SnapshotKeeper
+  /// Whether the state has what a snapshot knows of commits that the log has lost.
+  private let showsLostCommits: Bool
 
   /// Opens the store in a folder: from the newest snapshot that fits the log, or else from the start of the log.
   ///
@@ -25,9 +27,11 @@ package struct Engine: Sendable {
       try Self.open(at: path, on: fileSystem, options: options, snapshots, newName, progress)
     }
     // If it cannot be read what was lost, the log is shown; `verify` says why.
-    if showsLostCommits, (try? log.hasLostCommits) == true,
-      let state = snapshots.stateWithLostCommits(projection.read(\.heads))
-    {
+    let state =
+      showsLostCommits && (try? log.hasLostCommits) == true
+      ? snapshots.stateWithLostCommits(projection.read(\.heads)) : nil
+    self.showsLostCommits = state != nil
+    if let state {
       projection.show(state)
       log.stampLater(than: state.lastStamp)
     }
@@ -84,7 +88,13 @@ package struct Engine: Sendable {
   }
 
   /// The damage that was found since the store was opened, and what recovery did about it.
-  package var findings: [Finding] { log.findings.union(snapshots.findings) }
+  package var findings: [Finding] {
+    let found = log.findings.union(snapshots.findings)
+    // A loss is reported once, unless the state has more than the log: then until it is settled.
+    guard showsLostCommits, let noted = try? log.notedLosses() else { return found }
+    let known = Set(found.lazy.filter { $0.verdict == .lost }.map(\.replica))
+    return found + noted.filter { !known.contains($0.replica) }
+  }
 
   /// Releases everything that must not be held while the process is suspended. The next call wakes it.
   package func rest() throws(HeartlogError) {

@@ -16,6 +16,7 @@ final class SegmentAppender {
 
   private let directory: StoreDirectory
   private let lease: StoreLease
+  /// The lease's, for the same reason as in `CommitLog`.
   private let lock: StoreLock
   private let trace: StoreTrace
 

@@ -250,16 +250,22 @@ struct LostCommits: Equatable {
 }
 
 extension CommitLog {
-  /// The streams of which commits were lost that are not here again, sorted.
-  package func lostReplicas() throws(HeartlogError) -> [ReplicaID] {
+  /// The losses that an earlier writer noted, of commits that are not here again, sorted by stream.
+  func notedLosses() throws(HeartlogError) -> [Finding] {
     let lost = try LostCommits.read(directory)
-    return lost.ranges.keys.sorted().filter { replica in
+    return lost.ranges.keys.sorted().compactMap { replica in
       let (next, isDropped) = withStreams {
         (streamSet.readers[replica]?.tail.next, streamSet.dropped.contains(replica))
       }
-      return !isDropped && lost.missing(of: replica, from: next ?? CommitNumber(rawValue: 1)) != nil
+      guard !isDropped,
+        let commits = lost.missing(of: replica, from: next ?? CommitNumber(rawValue: 1))
+      else { return nil }
+      return .missing(commits, of: replica, knownFrom: LostCommits.path(in: directory))
     }
   }
+
+  /// The streams of these losses.
+  package func lostReplicas() throws(HeartlogError) -> [ReplicaID] { try notedLosses().map(\.replica) }
 
   /// Forgets what was lost of a stream: nobody waits for it.
   ///

@@ -19,6 +19,8 @@ package final class SnapshotKeeper: Sendable {
 
   private struct Content {
     var dropped: [DroppedSnapshot] = []
+    /// The name of a dropped snapshot whose state is shown all the same.
+    var shown: String?
     /// The names of the dropped snapshots that contradict the log: evidence of a loss or an edit.
     var evidence: Set<String> = []
     var failure: HeartlogError?
@@ -69,7 +71,10 @@ package final class SnapshotKeeper: Sendable {
     self.policy = options.access == .readWrite ? policy : .manual
   }
 
-  package var dropped: [DroppedSnapshot] { content.withLock { $0.dropped } }
+  /// The snapshots that are not used.
+  package var dropped: [DroppedSnapshot] {
+    content.withLock { content in content.dropped.filter { $0.name != content.shown } }
+  }
   package var failure: HeartlogError? { content.withLock { $0.failure } }
   /// The damage in the log, if it had to be read in place of a damaged snapshot.
   package var findings: [Finding] { content.withLock { $0.findings } }
@@ -81,7 +86,7 @@ package final class SnapshotKeeper: Sendable {
   /// Returns the newest snapshot with suitable positions; nil if there is none. Snapshots that cannot be read are dropped. Dropped
   /// snapshots are not tried again, because a read-only store cannot delete them.
   package func newest(where isWanted: ([StreamPosition]) -> Bool = { _ in true }) -> Found? {
-    let dropped = Set(dropped.map(\.name))
+    let dropped = content.withLock { Set($0.dropped.map(\.name)) }
     // While events are being erased, all snapshots may contain them.
     guard let erased = try? folder.erasedGeneration() else { return nil }
     // If the folder cannot be listed, there are no snapshots.
@@ -207,9 +212,11 @@ package final class SnapshotKeeper: Sendable {
   /// Returns the state of the snapshot that goes beyond a log with these heads and has the most events, with the whole log applied to it; nil if
   /// there is none, or it cannot be made now: the loss is reported all the same.
   func stateWithLostCommits(_ heads: [Head]) -> FavoritesState? {
-    guard var state = try? snapshots(beyond: heads).first?.state else { return nil }
-    let outcome = try? LogReplay(at: path, on: fileSystem).run { state.apply($0) }
-    return outcome == nil ? nil : state
+    guard let found = try? snapshots(beyond: heads).first else { return nil }
+    var state = found.state
+    guard (try? LogReplay(at: path, on: fileSystem).run { state.apply($0) }) != nil else { return nil }
+    content.withLock { $0.shown = String(found.path.dropFirst(folder.path.count + 1)) }
+    return state
   }
 
   // MARK: - Replaying
@@ -267,13 +274,13 @@ package final class SnapshotKeeper: Sendable {
   ///   - anew: whether to write one even if the newest snapshot already covers everything.
   ///   - current: a fully checked state that probably matches the log; nil if there is none.
   package func make(anew: Bool = false, of current: FavoritesState? = nil) throws -> SnapshotReport? {
-    try trace.span(.snapshot) { try whileWaiting { try makePausing(anew: anew, of: current) } }
+    try trace.span(.snapshot) { try whileWaiting { try makeWithPauses(anew: anew, of: current) } }
   }
 
   /// Like `make`, but pauses now and then to leave the disk to others, as long as no caller waits.
   ///
   /// - Parameter check: called now and then; what it throws ends the work.
-  private func makePausing(
+  private func makeWithPauses(
     anew: Bool = false, of current: FavoritesState? = nil,
     check: @escaping () throws -> Void = {}
   ) throws -> SnapshotReport? {
@@ -344,7 +351,7 @@ package final class SnapshotKeeper: Sendable {
       let isStopped = { self.content.withLock { $0.rests != rests } }
       do {
         let report = try self.trace.span(.snapshot) {
-          try self.makePausing { if isStopped() { throw CancellationError() } }
+          try self.makeWithPauses { if isStopped() { throw CancellationError() } }
         }
         done(report?.events, false)
       } catch {
