@@ -115,10 +115,10 @@ extension FavoritesStore {
     for start in stride(from: 0, to: erasures.count, by: Self.erasuresPerCommit) {
       let part = erasures[start..<min(start + Self.erasuresPerCommit, erasures.count)]
       try heartlogErrors {
-        let pending = try log.stage(.durable) {
-          CommitDraft(wallTime: options.clock(), origin: options.origin, records: part.map(\.record))
+        let staged = try log.stage(.durable) {
+          (CommitDraft(wallTime: options.clock(), origin: options.origin, records: part.map(\.record)), ())
         }
-        if let pending { _ = try log.finish(pending) }
+        if let pending = staged.pending { _ = try log.finish(pending) }
       }
     }
   }

@@ -104,24 +104,21 @@ extension FavoritesStore {
   func stage<R>(
     origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
   ) throws -> (result: R, pending: CommitLog.PendingCommit?, local: LocalChanges) {
-    var outcome: Result<R, any Error>?
-    var local = LocalChanges()
-    let pending = try log.stage(durability ?? options.durability) {
+    let (pending, staged) = try log.stage(durability ?? options.durability) {
       let transaction = WriteTransaction(self, over: log.queuedCommits, wallTime: try wallTime(time))
       defer { transaction.close() }
-      let result = WriteTransaction.$current.withValue(transaction) {
-        Result { try body(transaction) }
-      }
-      outcome = result
-      local = transaction.localChanges
-      guard case .success = result, !transaction.records.isEmpty else { return nil }
-      return CommitDraft(
-        wallTime: transaction.wallTime, origin: origin ?? options.origin, records: transaction.records,
-        recordsAreChecked: true)
+      let result = try WriteTransaction.$current.withValue(transaction) { try body(transaction) }
+      let draft =
+        transaction.records.isEmpty
+        ? nil
+        : CommitDraft(
+          wallTime: transaction.wallTime, origin: origin ?? options.origin, records: transaction.records,
+          recordsAreChecked: true)
+      return (draft, (result, transaction.localChanges))
     }
-    guard let outcome else { preconditionFailure("the log calls the draft once") }
+    var (result, local) = staged
     local.durability = durability
-    return (try outcome.get(), pending, local)
+    return (result, pending, local)
   }
 
   func finish<R>(

@@ -85,6 +85,7 @@ package struct ReplicaTable: Sendable {
     from first: CommitNumber, of slot: ReplicaSlot, lastStamp: HybridTimestamp, firstSequence: SequenceNumber,
     eventStarts: Span<Int32>
   ) -> Bool {
+    assert(eventStarts.count > 1, "there is a commit")
     let index = Int(slot.index)
     guard first.rawValue == replicas[index].head &+ 1, replicas[index].beyond.isEmpty else { return false }
     replicas[index].commitNumbers.append(
@@ -99,6 +100,7 @@ package struct ReplicaTable: Sendable {
   mutating func note(_ heads: [Head], seenBy number: CommitNumber, of slot: ReplicaSlot) {
     for head in heads {
       let other = intern(head.replica)
+      assert(other != slot, "a stream is not among the others that it has seen")
       replicas[Int(slot.index)].seen.note(number.rawValue, saw: head.commit.rawValue, of: other)
     }
     for index in horizons.indices { horizons[index] = nil }

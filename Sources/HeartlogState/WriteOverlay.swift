@@ -69,6 +69,7 @@ package struct WriteOverlay: Sendable {
   package mutating func apply(_ event: Event, at position: EventPosition, wallTime: Milliseconds) {
     guard event.action.isFavorite != nil || !event.fields.isEmpty else { return }
     let index = intern(event.item, in: event.library)
+    assert(items[index].id.hasSameBytes(as: event.item), "an item is found by its own id")
     if let isFavorite = event.action.isFavorite {
       items[index].membership = .later(
         items[index].membership,

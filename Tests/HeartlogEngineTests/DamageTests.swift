@@ -251,7 +251,7 @@ struct DamageTests {
     var bytes = try store.files.contents(of: path)
     for copy in [0, 2_048] {
       bytes[copy + 8] = 2
-      let checksum = bytes[copy..<copy + 2_040].withUnsafeBytes { Checksum.of($0, seed: UInt64(copy)) }
+      let checksum = bytes[copy..<copy + 2_040].withUnsafeBytes { XXH3.hash($0, seed: UInt64(copy)) }
       bytes.put(checksum, at: copy + 2_040)
     }
     try store.files.replaceContents(of: path, with: bytes)
@@ -266,7 +266,7 @@ struct DamageTests {
     var bytes = try store.files.contents(of: path)
     for copy in [0, 2_048] {
       bytes[copy + 128] ^= 1
-      let checksum = bytes[copy..<copy + 2_040].withUnsafeBytes { Checksum.of($0, seed: UInt64(copy)) }
+      let checksum = bytes[copy..<copy + 2_040].withUnsafeBytes { XXH3.hash($0, seed: UInt64(copy)) }
       bytes.put(checksum, at: copy + 2_040)
     }
     try store.files.replaceContents(of: path, with: bytes)

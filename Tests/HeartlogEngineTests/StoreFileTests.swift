@@ -81,7 +81,7 @@ struct StoreFileTests {
     var lines = text.split(separator: "\n").dropLast().map(String.init)
     lines[0] = "heartlog 2"
     var newer = lines.joined(separator: "\n") + "\n"
-    let checksum = Array(newer.utf8).withUnsafeBytes { Checksum.of($0, seed: 0) }
+    let checksum = Array(newer.utf8).withUnsafeBytes { XXH3.hash($0, seed: 0) }
     newer += "checksum \(HybridTimestamp(rawValue: checksum))\n"
     try files.replaceContents(of: "/store/store", with: Array(newer.utf8))
     #expect(storageFailure { _ = try store.open() }?.code == .newerFormat)

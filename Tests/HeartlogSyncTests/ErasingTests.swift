@@ -29,10 +29,10 @@ struct ErasingTests {
 
     /// Writes commits that erase, whoever wrote what they name.
     func writeErasure(naming events: [ErasedEvent]) throws {
-      let pending = try store.log.stage(.durable) {
-        CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(events).map(\.record))
+      let staged = try store.log.stage(.durable) {
+        (CommitDraft(wallTime: 1, origin: nil, records: Erasure.naming(events).map(\.record)), ())
       }
-      _ = try store.log.finish(#require(pending))
+      _ = try store.log.finish(#require(staged.pending))
     }
 
     func sync(_ peer: Device) throws -> SyncReport {

@@ -20,49 +20,32 @@ extension CommitLog {
   ) throws(HeartlogError) -> WriteResult {
     monitor.enter()
     let staged: (pending: PendingCommit?, result: WriteResult)
-    do throws(HeartlogError) {
-      staged = try stageInside(operation, on: id, in: library, durability, origin, wallTime)
-    } catch {
-      leaveNotingFiles()
-      throw error
-    }
-    guard let pending = staged.pending else {
-      leaveNotingFiles()
-      return staged.result
-    }
-    try finishInside(pending)
-    return staged.result
-  }
-
-  private func stageInside(
-    _ operation: Operation, on id: String, in library: LibraryKey, _ durability: Durability,
-    _ origin: String?, _ wallTime: () throws(HeartlogError) -> Milliseconds
-  ) throws(HeartlogError) -> (pending: PendingCommit?, result: WriteResult) {
-    try takeLock()
-    do throws(HeartlogError) {
-      let wallTime = try wallTime()
-      let plan = try projection.plan(
-        operation, on: id, in: library, over: queue.queued, WriteOverlay(), wallTime: wallTime)
-      if let record = plan.record {
-        let pending = try stage(
-          .one(record), areChecked: true, wallTime: wallTime, origin: origin, durability)
-        return (pending, plan.result)
+    do {
+      staged = try stageInside(durability) {
+        let wallTime = try wallTime()
+        let plan = try projection.plan(
+          operation, on: id, in: library, over: queue.queued, WriteOverlay(), wallTime: wallTime)
+        return (
+          plan.record.map { CommitDraft(wallTime: wallTime, origin: origin, checked: $0) }, plan.result
+        )
       }
-      releaseWhenIdle()
-      return (nil, plan.result)
     } catch {
-      releaseWhenIdle()
-      throw error
+      leaveNotingFiles()
+      throw HeartlogError(wrapping: error)
     }
+    if let pending = staged.pending { try finishInside(pending) } else { leaveNotingFiles() }
+    return staged.result
   }
 
   /// Queues a commit. A thread may queue several commits before it finishes the first one. They are written together.
   ///
-  /// - Parameter draft: returns what to write, based on everything that is published or in `queuedCommits`. If it returns nil, nothing is
-  ///   written. It is called once, with the store's lock held, and must not call the log otherwise.
-  /// - Returns: the value to pass to `finish`, which must be called soon because other threads and processes may have to wait until then.
-  ///   Nil if there is nothing to write.
-  package func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
+  /// - Parameter draft: returns what to write, based on everything that is published or in `queuedCommits`; nil writes nothing. It is called
+  ///   once, with the store's lock held, and must not call the log otherwise.
+  /// - Returns: the value to pass to `finish`, which must be called soon because other threads and processes may have to wait until then;
+  ///   nil if there is nothing to write. And what `draft` returned beside.
+  package func stage<R>(
+    _ durability: Durability, _ draft: () throws -> (CommitDraft?, R)
+  ) throws -> (pending: PendingCommit?, result: R) {
     monitor.enter()
     defer { leaveNotingFiles() }
     return try stageInside(durability, draft)
@@ -84,46 +67,41 @@ extension CommitLog {
     return pending.commit
   }
 
-  private func stageInside(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws
-    -> PendingCommit?
-  {
+  private func stageInside<R>(
+    _ durability: Durability, _ draft: () throws -> (CommitDraft?, R)
+  ) throws -> (pending: PendingCommit?, result: R) {
     try takeLock()
     do {
-      if let draft = try draft() {
-        return try stage(
-          EventRecords(draft.records), areChecked: draft.recordsAreChecked, wallTime: draft.wallTime,
-          origin: draft.origin, durability)
-      }
+      let (draft, result) = try draft()
+      if let draft { return (try append(draft, durability), result) }
+      releaseWhenIdle()
+      return (nil, result)
     } catch {
       releaseWhenIdle()
       throw error
     }
-    releaseWhenIdle()
-    return nil
   }
 
   /// Leaves the monitor. While another thread writes, this thread waits outside on the event count of its batch. It usually does not need
   /// to enter the monitor again.
   private func finishInside(_ pending: PendingCommit) throws(HeartlogError) {
-    try options.trace.span(.commit) { () throws(HeartlogError) in try waitInside(for: pending) }
-  }
-
-  private func waitInside(for pending: PendingCommit) throws(HeartlogError) {
-    monitor.assertHeld()
-    while !pending.isOver {
-      if isBusy {
-        let eventCount = queue.eventCount(of: pending.batch)
-        let count = eventCount.prepareToWait()
-        monitor.leave()
-        eventCount.wait(since: count)
-        if pending.isOver { return try pending.checkOutcome() }
-        monitor.enter()
-      } else {
-        writeBatch()
+    try options.trace.span(.commit) { () throws(HeartlogError) in
+      monitor.assertHeld()
+      while !pending.isOver {
+        if isBusy {
+          let eventCount = queue.eventCount(of: pending.batch)
+          let count = eventCount.prepareToWait()
+          monitor.leave()
+          eventCount.wait(since: count)
+          if pending.isOver { return try pending.checkOutcome() }
+          monitor.enter()
+        } else {
+          writeBatch()
+        }
       }
+      leaveNotingFiles()
+      try pending.checkOutcome()
     }
-    leaveNotingFiles()
-    try pending.checkOutcome()
   }
 
   /// Leaves the monitor, and reports how many files are open.
@@ -135,23 +113,18 @@ extension CommitLog {
   }
 
   /// Queues a commit at the tail.
-  ///
-  /// - Parameter areChecked: true if each record was already validated with this wall time.
-  private func stage(
-    _ contents: EventRecords, areChecked: Bool, wallTime: Milliseconds, origin: String?,
-    _ durability: Durability
-  ) throws(HeartlogError) -> PendingCommit {
+  private func append(_ draft: CommitDraft, _ durability: Durability) throws(HeartlogError) -> PendingCommit {
     monitor.assertHeld()
     assert(lease.isHeld, "a draft builds on everything that any process has written")
     guard queue.tail.next.rawValue <= Limits.numberMax else {
       throw HeartlogError(.invalid, "this replica has written all the commits that it can")
     }
-    guard wallTime <= Limits.clockMillisecondsMax else {
+    guard draft.wallTime <= Limits.clockMillisecondsMax else {
       throw HeartlogError(.invalid, "a wall time past the year 2199")
     }
     // A rejected commit must not advance the clock.
     var advanced = streamSet.clock
-    guard let stamp = advanced.next(wallTime: wallTime) else {
+    guard let stamp = advanced.next(wallTime: draft.wallTime) else {
       throw HeartlogError(
         .invalid, "a stamp past the year 2999: no stamps are left that this store can write with")
     }
@@ -160,11 +133,11 @@ extension CommitLog {
     let pending = PendingCommit(
       Commit(
         replica: streamSet.identity.replica, number: queue.tail.next, firstSequence: queue.tail.nextSequence,
-        stamp: stamp, wallTime: wallTime, origin: origin,
+        stamp: stamp, wallTime: draft.wallTime, origin: draft.origin,
         heads: queue.looksForHeads ? streamSet.newHeads(after: queue.tail) : [],
-        contents: contents), durability)
+        contents: draft.contents), durability)
     do throws(MalformedError) {
-      try queue.append(pending, recordsAreChecked: areChecked)
+      try queue.append(pending, recordsAreChecked: draft.recordsAreChecked)
     } catch {
       throw error.heartlogError
     }

@@ -244,16 +244,23 @@ package struct QueuedCommits {
 package struct CommitDraft: Sendable {
   package let wallTime: Milliseconds
   package let origin: String?
-  package let records: [EventRecord]
+  let contents: EventRecords
   /// True if each record was already validated with this wall time. Records are not validated again.
-  package let recordsAreChecked: Bool
+  let recordsAreChecked: Bool
+
+  init(wallTime: Milliseconds, origin: String?, checked record: SingleRecord) {
+    self.wallTime = wallTime
+    self.origin = origin
+    contents = .one(record)
+    recordsAreChecked = true
+  }
 
   package init(
     wallTime: Milliseconds, origin: String?, records: [EventRecord], recordsAreChecked: Bool = false
   ) {
     self.wallTime = wallTime
     self.origin = origin
-    self.records = records
+    contents = EventRecords(records)
     self.recordsAreChecked = recordsAreChecked
   }
 }

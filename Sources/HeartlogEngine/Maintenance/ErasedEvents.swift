@@ -90,7 +90,7 @@ package struct ErasedList: Equatable, Sendable {
     guard bytes.count > magic.count + checksumBytes, bytes.starts(with: magic) else { return damaged }
     let end = bytes.count - checksumBytes
     let isWhole = bytes.withUnsafeBytes { bytes in
-      Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[..<end]), seed: 0)
+      XXH3.hash(UnsafeRawBufferPointer(rebasing: bytes[..<end]), seed: 0)
         == UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt64.self))
     }
     guard isWhole else { return damaged }
@@ -123,7 +123,7 @@ package struct ErasedList: Equatable, Sendable {
     writer.u64(generation)
     writer.varint(events.count)
     for event in events { event.write(to: &writer) }
-    writer.u64(writer.bytes.withUnsafeBytes { Checksum.of($0, seed: 0) })
+    writer.u64(writer.bytes.withUnsafeBytes { XXH3.hash($0, seed: 0) })
     assert(
       writer.bytes.dropFirst(Self.magic.count + 1).dropLast(Self.checksumBytes).withUnsafeBytes {
         (try? ErasedList($0)) == self

@@ -37,7 +37,7 @@ struct FrameHeader: Equatable, Sendable {
     assert(offset % UInt64(alignment) == 0, "frames are at multiples of 8")
     guard bytes.count >= byteCount, bytes[0] != 0 else { return nil }
     let checksum = bytes.littleEndian(32, as: UInt64.self)
-    guard checksum == Checksum.of(bytes.part(0, 32), seed: segment.seedBase &+ offset) else { return nil }
+    guard checksum == XXH3.hash(bytes.part(0, 32), seed: segment.seedBase &+ offset) else { return nil }
     let header = FrameHeader(
       kind: bytes[0], flags: bytes[1], bodyBytes: bytes.littleEndian(4, as: UInt32.self),
       firstCommit: CommitNumber(rawValue: bytes.littleEndian(8, as: UInt64.self)),
@@ -131,11 +131,11 @@ enum Frame {
       FrameHeader.frameBytes(body: bodyBytes) <= frame.count, "a frame has room for its body and the padding")
     assert(UInt64(durableOffset) <= offset, "no more is durable than is written")
     frame.storeBytes(of: durableOffset.littleEndian, toByteOffset: 20, as: UInt32.self)
-    let bodyChecksum = Checksum.of(
+    let bodyChecksum = XXH3.hash(
       bytes.part(FrameHeader.byteCount, bodyBytes),
       seed: segment.seedBase &+ offset &+ UInt64(FrameHeader.byteCount))
     frame.storeBytes(of: bodyChecksum.littleEndian, toByteOffset: 24, as: UInt64.self)
-    let checksum = Checksum.of(bytes.part(0, 32), seed: segment.seedBase &+ offset)
+    let checksum = XXH3.hash(bytes.part(0, 32), seed: segment.seedBase &+ offset)
     frame.storeBytes(of: checksum.littleEndian, toByteOffset: 32, as: UInt64.self)
     assert(
       FrameHeader.decode(bytes.part(0, FrameHeader.byteCount), at: offset, of: segment) != nil,
@@ -222,14 +222,6 @@ enum StoredFrame {
           kind: frame.kind, body: Frame.Body(stored: Array(body), flags: frame.flags))
       }
     }
-  }
-}
-
-/// XXH3-64 as the format uses it: the seed depends on the position, so that bytes from another position never
-/// match.
-enum Checksum {
-  static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
-    XXH3.hash(bytes, seed: seed)
   }
 }
 

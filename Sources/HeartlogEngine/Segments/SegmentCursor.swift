@@ -112,7 +112,7 @@ final class SegmentCursor {
     assert(bytes.count == Int(frame.frameBytes) && offset % 8 == 0, "a whole frame is checked")
     let body = bytes.part(FrameHeader.byteCount, Int(frame.bodyBytes))
     let seed = header.id.seedBase &+ offset &+ UInt64(FrameHeader.byteCount)
-    guard Checksum.of(body, seed: seed) == frame.bodyChecksum else {
+    guard XXH3.hash(body, seed: seed) == frame.bodyChecksum else {
       return "a frame with a wrong checksum"
     }
     let bodyEnd = FrameHeader.byteCount + body.count

@@ -92,7 +92,7 @@ struct SegmentHeader: Equatable, Sendable {
 
   private static func sealedCopy(_ copy: [UInt8], at offset: Int) -> [UInt8] {
     var copy = copy
-    let checksum = copy.withUnsafeBytes { Checksum.of($0.part(0, checksumOffset), seed: UInt64(offset)) }
+    let checksum = copy.withUnsafeBytes { XXH3.hash($0.part(0, checksumOffset), seed: UInt64(offset)) }
     assert(copy.count == copyBytes, "both copies have the same size")
     copy.put(checksum, at: checksumOffset)
     return copy
@@ -114,7 +114,7 @@ struct SegmentHeader: Equatable, Sendable {
       let copy = bytes.part(offset, copyBytes)
       return copy.starts(with: magic)
         && copy.littleEndian(checksumOffset, as: UInt64.self)
-          == Checksum.of(copy.part(0, checksumOffset), seed: UInt64(offset))
+          == XXH3.hash(copy.part(0, checksumOffset), seed: UInt64(offset))
     }
     guard let first = good.first else {
       throw HeartlogError(.corrupt, "both copies of the segment header are damaged", file: file, offset: 0)

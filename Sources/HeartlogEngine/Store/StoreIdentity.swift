@@ -226,7 +226,7 @@ struct ChecksummedText {
   static let checksumLineBytes = "checksum 0123456789abcdef\n".utf8.count
 
   private static func checksumLine(of text: String) -> String {
-    let checksum = Array(text.utf8).withUnsafeBytes { Checksum.of($0, seed: 0) }
+    let checksum = Array(text.utf8).withUnsafeBytes { XXH3.hash($0, seed: 0) }
     return "checksum \(HybridTimestamp(rawValue: checksum))"
   }
 

@@ -118,6 +118,7 @@ package struct MerkleNodes: Sendable {
 
   /// The smallest subtree that contains a leaf, as far as it is in a tree of `size` leaves.
   package static func group(of leaf: UInt64, size: UInt64) -> Range<UInt64> {
+    assert(leaf < size, "a leaf of the tree")
     let first = leaf / groupLeaves * groupLeaves
     return first..<min(first + groupLeaves, size)
   }

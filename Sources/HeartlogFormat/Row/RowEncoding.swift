@@ -54,6 +54,7 @@ package enum RowEncoding {
     _ header: CommitHeader, origin: String?, heads: [Head], unknownMembers: [UnknownMember],
     to writer: inout (some ByteOutput & ~Copyable)
   ) {
+    assert(header.eventCount > 0, "a commit has an event")
     var presence: UInt8 = 0
     if origin != nil { presence |= CommitRow.originBit }
     if !heads.isEmpty { presence |= CommitRow.headsBit }
@@ -78,6 +79,7 @@ package enum RowEncoding {
   }
 
   static func write(heads: [Head], to writer: inout (some ByteOutput & ~Copyable)) {
+    assert(heads.count <= Limits.headsMax, "heads that a reader takes")
     writer.varint(heads.count)
     for head in heads {
       writer.replica(head.replica)

@@ -100,6 +100,13 @@ extension CommitLog {
   }
 }
 
+extension CommitLog {
+  /// Queues what a closure drafts.
+  func stage(_ durability: Durability, _ draft: () throws -> CommitDraft?) throws -> PendingCommit? {
+    try stage(durability) { (try draft(), ()) }.pending
+  }
+}
+
 extension CommitDraft {
   /// A commit that its index makes different from others.
   static func test(
