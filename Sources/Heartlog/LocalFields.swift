@@ -218,9 +218,7 @@ final class LocalStore: Sendable {
     isDurable = options.durability == .durable
     refreshesAutomatically = options.refreshesAutomatically
     isCopied = { try CommitLog.isCopied(at: path, on: fileSystem) }
-    file = LocalFieldsFile(at: path, on: fileSystem, options: options.storage) { replica in
-      try Self.storedValues(in: "\(path)/local/\(replica)", on: fileSystem)
-    }
+    file = LocalFieldsFile(at: path, on: fileSystem, options: options.storage)
     let scheduler = options.storage.scheduler
     hub.onSubscription { [weak self] in
       // A failed read is retried, and its error thrown, by the next write or refresh.
@@ -231,22 +229,6 @@ final class LocalStore: Sendable {
   }
 
   deinit { hub.finish() }
-
-  /// The values that a store inside the folder contains, which earlier programs wrote; none if there is no such store.
-  private static func storedValues(
-    in folder: String, on fileSystem: any FileSystem
-  ) throws -> [Event] {
-    guard try fileSystem.info("\(folder)/store") != nil else { return [] }
-    var options = StoreOptions()
-    options.access = .readOnly
-    options.createsIfMissing = false
-    let store = try FavoritesStore(at: folder, on: fileSystem, options: options)
-    return try store.read(\.libraries).flatMap { name in
-      try store.library(name).items().map {
-        Event(localFields: Array($0.fields), of: $0.id, in: name)
-      }
-    }
-  }
 
   // MARK: - Reading
 

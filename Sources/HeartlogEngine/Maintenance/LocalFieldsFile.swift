@@ -54,22 +54,15 @@ package final class LocalFieldsFile: Sendable {
 
   private let directory: StoreDirectory
   private let options: StorageOptions
-  private let former: @Sendable (ReplicaID) throws -> [Event]
   private let state = Monitor(State())
   /// The lock that excludes other processes. Held by a thread of this one while it reads or writes the file.
   private let working = Monitor<StoreLock?>(nil)
   private let seen = Monitor<SeenGeneration?>(nil)
 
-  /// - Parameters:
-  ///   - path: the folder of the store.
-  ///   - former: the values of a replica that are kept in another form, read if there is no file.
-  package init(
-    at path: String, on fileSystem: any FileSystem, options: StorageOptions,
-    former: @escaping @Sendable (ReplicaID) throws -> [Event]
-  ) {
+  /// - Parameter path: the folder of the store.
+  package init(at path: String, on fileSystem: any FileSystem, options: StorageOptions) {
     directory = StoreDirectory(fileSystem: fileSystem, path: Self.folder(in: path))
     self.options = options
-    self.former = former
   }
 
   private var fileSystem: any FileSystem { directory.fileSystem }
@@ -129,11 +122,7 @@ package final class LocalFieldsFile: Sendable {
     }
     guard let file else {
       if known == replica, inode == nil { return false }
-      let values = try heartlogErrors { try former(replica) }
-      state.withLock { state in
-        state = State(replica: replica)
-        for value in values { state.apply(value) }
-      }
+      state.withLock { $0 = State(replica: replica) }
       return true
     }
     let (size, found) = (Int(clamping: try file.size()), try file.inode())

@@ -423,25 +423,6 @@ struct LocalFieldsTests {
     #expect(try two.item("a") == other)
   }
 
-  @Test("values in a store of their own, as earlier programs kept them, are taken over by the first write")
-  func formerStore() throws {
-    let store = try test.open()
-    try store.tapes.add(blank)
-    let former = "\(TestStore.path)/local/\(store.replica)"
-    try test.files.createDirectory("\(TestStore.path)/local")
-    let inner = try FavoritesStore(at: former, on: test.files, options: StoreOptions())
-    try inner.library("tapes").set([Field(name: "path", value: .string("/here/a"))], of: "a")
-    try inner.library("tapes").set([Field(name: "path", value: .string("/here/b"))], of: "b")
-    try inner.close()
-
-    let again = try test.open()
-    #expect(try again.tapes.item("a")?.path == "/here/a")
-    try again.tapes.update(tape)
-    #expect(try test.files.info("\(former)/store") == nil)
-    let third = try test.open()
-    #expect(try third.tapes.item("a") == tape && third.tapes.library.item("b")?.value(of: "path") != nil)
-  }
-
   // MARK: - Erasing
 
   @Test("erasing an item erases its local values, and no trace is left in the files")
