@@ -134,6 +134,24 @@ struct ImportTests {
         #"{"line":1,"record":2,"id":"b","refused":"#))
   }
 
+  @Test("an id that is no text and no integer is named, and so is a file without content")
+  func idsAndEmptyFiles() throws {
+    let device = try Device(isEmpty: true)
+    defer { device.remove() }
+    let text = #"[{"id":1.5},{"id":true},{"id":null},{"id":7}]"#
+    let printed = device("import", "recipes", try write(Array(text.utf8), "ids.json", on: device))
+    #expect(printed.exitCode == 65 && printed.standard == "recipes from json: 1 added, 3 refused\n")
+    let lines = printed.error.split(separator: "\n")
+    #expect(lines.count == 3 && lines[0].hasSuffix("the id \"id\" is a number, not a text or an integer"))
+    #expect(lines[1].hasSuffix("the id \"id\" is a bool, not a text or an integer"))
+    #expect(lines[2].contains("an object without an id"))
+    for name in ["empty.json", "empty"] {
+      let printed = device("import", "recipes", try write([], name, on: device))
+      #expect(printed.exitCode == 65 && printed.standard.isEmpty)
+      #expect(printed.error.contains("is empty") && !printed.error.contains("recognize"))
+    }
+  }
+
   @Test("a file whose format is not certain changes nothing, and the message lists what it might be")
   func uncertain() throws {
     let device = try Device(isEmpty: true)

@@ -66,11 +66,14 @@ struct ImportCommand: Command {
     reading.idColumn = idColumn
     reading.utc = { [zone = context.clock.zone] in zone.first(LocalTime(milliseconds: $0)) }
     let formats = FileFormats(libraries: .standard, options: reading)
+    let isBlank = text.bytes.allSatisfy(\.isASCIIWhiteSpace)
     let named = formatName.flatMap(formats.named)
     guard let format = named ?? formats.guess(text.bytes, name: path, for: library) else {
       let possible = formats.possible(text.bytes, name: path, for: library).map(\.name)
       throw CommandError(
-        .badInput, "cannot recognize the format of \(shownPath) by its content or name",
+        .badInput,
+        isBlank
+          ? "\(shownPath) is empty" : "cannot recognize the format of \(shownPath) by its content or name",
         hint: possible.isEmpty
           ? "Choose one with --format: \(FileFormats.standard.names(for: library))."
           : "It might be one of \(possible.joined(separator: ", ")). Choose one with --format.")
@@ -93,7 +96,8 @@ struct ImportCommand: Command {
         })
     } catch let error as LibraryError {
       throw CommandError(
-        .badInput, "\(shownPath) cannot be imported as \(format.name)", at: error.description,
+        .badInput, "\(shownPath) cannot be imported as \(format.name)",
+        at: isBlank ? "it is empty" : error.description,
         hint: "Choose another format with --format: \(FileFormats.standard.names(for: library)).")
     }
     bar.finish()

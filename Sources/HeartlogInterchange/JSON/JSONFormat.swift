@@ -64,6 +64,9 @@ package struct JSONFormat: FileFormat {
       }
     }
     guard let id = try columns.id(of: library, text: text) else {
+      if let given = columns.id.map({ members[$0] }), !given.value.isNull {
+        throw .invalidItem("the id \(given.name.quoted) is \(given.value.kind), not a text or an integer")
+      }
       throw .invalidItem("an object without an id; name the member that holds it with --id-column")
     }
     var item = FileItem(id: id)
