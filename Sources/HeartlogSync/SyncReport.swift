@@ -83,8 +83,10 @@ public struct SyncReport: Hashable, Sendable {
     public var runs = 0
     /// Files that are known but not downloaded yet.
     public var placeholders = 0
-    /// Run files whose content does not match their names: half copied, or damaged.
-    public var damaged = 0
+    /// The number of files whose content does not match their names: half copied, or damaged.
+    public var damaged: Int { damagedNames.count }
+    /// Their names, sorted.
+    package var damagedNames: [String] = []
     /// Run files that a file-syncing program kept under another name.
     public var copies = 0
     /// All other files.

@@ -150,7 +150,9 @@ class ResourceTests(TestCase):
         for number, size in enumerate(((128 << 20) - 32, 129 << 20)):
             self.put(folder, documented_run_file()[:9] + bytes([number]) * 16 + bytes(size - 25))
         answer = self.measured(0, store, "sync", f"folder:{folder}", "--json")
-        self.assertEqual(answer.object["folder"]["damaged"], 2)
+        self.assertEqual((answer.object["folder"]["damaged"], len(answer.object["folder"]["damagedNames"])), (2, 2))
+        for name in answer.object["folder"]["damagedNames"]:
+            self.assertIn(f"damaged: {name}; ", store("sync", f"folder:{folder}").out)
         self.sound(store)
 
     # Backups

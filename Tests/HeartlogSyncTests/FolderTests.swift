@@ -131,7 +131,7 @@ struct FolderTests {
     try put(contents[4], "\(folder)/\(names[4].dropLast(4)) (conflicted copy 2026-03-01).run")
     let later = try sync(other)
     #expect(later.received.commits == 40 && later.folder?.copies == 1)
-    #expect(later.folder?.damaged == 1)
+    #expect(later.folder?.damagedNames.map { "\(root)/\($0)" } == ["\(folder)/\(names[4])"])
     #expect(other.streams[one.replica] == one.streams[one.replica])
     // The writer finds its own damaged file, and mends it.
     let mended = try sync(one)

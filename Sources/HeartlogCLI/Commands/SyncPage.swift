@@ -118,6 +118,9 @@ struct SyncPage {
     return "\(Quantity.count(events, "event")) in \(commits) \(verb)"
   }
 
+  /// Damaged files that are named; the others are counted.
+  private static let damagedNamesMax = 3
+
   private var folderLines: [String] {
     guard let folder = report.folder else { return [] }
     let counts = [
@@ -128,7 +131,10 @@ struct SyncPage {
       (folder.copies, "copied under another name"), (folder.foreign, "foreign"), (folder.written, "written"),
       (folder.removed, "removed"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
-    return counts.isEmpty ? [] : ["\(place): \(counts.joined(separator: ", "))"]
+    let damaged = folder.damagedNames.prefix(Self.damagedNamesMax).map {
+      "damaged: \(DisplayText.visible($0)); the device that wrote it puts it again at its next sync"
+    }
+    return counts.isEmpty ? [] : ["\(place): \(counts.joined(separator: ", "))"] + damaged
   }
 
   private static func sentence(_ fork: SyncReport.Fork) -> String {
@@ -196,6 +202,7 @@ struct SyncPage {
   private static func json(_ folder: SyncReport.FolderFiles) -> JSONObject {
     [
       "runs": folder.runs, "placeholders": folder.placeholders, "damaged": folder.damaged,
+      "damagedNames?": folder.damaged > 0 ? folder.damagedNames : nil,
       "plain?": folder.plain.ifAny, "locked?": folder.locked.ifAny, "revoked?": folder.revoked.ifAny,
       "waiting": folder.waiting, "copies": folder.copies, "foreign": folder.foreign,
       "written": folder.written, "removed": folder.removed,

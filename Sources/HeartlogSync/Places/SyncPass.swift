@@ -88,7 +88,7 @@ struct SyncPass {
       report.recoveryCode = try Keyring.code(.unshown, in: keys)?.text
       try Keyring.keep(nil, as: .unshown, in: keys)
     }
-    counts.damaged = damaged.subtracting(plain).subtracting(locked).count
+    counts.damagedNames = damaged.subtracting(plain).subtracting(locked).sorted()
     counts.plain = plain.count
     counts.locked = locked.count
     report.folder = counts
