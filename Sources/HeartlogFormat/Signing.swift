@@ -34,9 +34,7 @@ public struct SigningKey: DeviceKey {
 
   /// Creates a new key.
   public init(using generator: inout some RandomNumberGenerator) {
-    let words = (0..<Self.seedByteCount / 8).map { _ in generator.next() as UInt64 }
-    let seed = words.flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
-    guard let key = SigningKey(seed: seed) else { preconditionFailure("any 32 bytes are a seed") }
+    guard let key = SigningKey(seed: generator.key()) else { preconditionFailure("any 32 bytes are a seed") }
     self = key
   }
 

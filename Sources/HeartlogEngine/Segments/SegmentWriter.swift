@@ -49,10 +49,10 @@ final class SegmentWriter {
     aheadBytes: UInt64 = SegmentWriter.aheadBytes
   ) throws(HeartlogError) -> SegmentWriter {
     var generator = options.generator
-    let secret = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+    let secret = Digest(generator.key())
     let header = SegmentHeader(
       kind: .open, id: .random(using: &generator), replica: replica, replicaName: name,
-      firstCommit: firstCommit, firstSequence: firstSequence, secret: Digest(secret), treeSize: tree.size,
+      firstCommit: firstCommit, firstSequence: firstSequence, secret: secret, treeSize: tree.size,
       frontier: tree.frontier)
     let stream = directory.streamPath(replica)
     let path = directory.path(of: SegmentFile(firstCommit: firstCommit, state: .open), in: replica)

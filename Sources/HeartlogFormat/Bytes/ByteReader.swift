@@ -117,6 +117,14 @@ extension [UInt8] {
   }
 }
 
+extension FixedWidthInteger {
+  /// Its bytes, the lowest first.
+  package var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
+
+  /// Its bytes, the highest first.
+  package var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+}
+
 /// Appends the format's integers, bytes and texts to an array.
 package struct ByteWriter: ByteOutput {
   package var bytes: [UInt8]

@@ -33,7 +33,7 @@ package struct ObjectSealer: ~Copyable {
     self.content = content
     contentByteCount = byteCount
     output = header.bytes
-    buffer = withUnsafeBytes(of: UInt32(byteCount).littleEndian) { Array($0) }
+    buffer = UInt32(byteCount).littleEndianBytes
     buffer.reserveCapacity(ObjectLayout.chunkByteCount)
   }
 
@@ -190,7 +190,7 @@ package struct ObjectOpener: ~Copyable {
     }
     text.removeLast(text.count - used)
     if begin == 0 { text.removeFirst(min(ObjectLayout.lengthByteCount, text.count)) }
-    text.withUnsafeBytes { hasher.update($0) }
+    hasher.update(text)
     return text
   }
 

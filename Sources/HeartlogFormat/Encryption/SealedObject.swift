@@ -99,7 +99,7 @@ struct ObjectKey: Sendable {
   }
 
   private static func nonce(_ chunk: UInt64, _ isLast: Bool) -> [UInt8] {
-    withUnsafeBytes(of: chunk.littleEndian) { Array($0) } + [0, 0, 0, isLast ? 1 : 0]
+    chunk.littleEndianBytes + [0, 0, 0, isLast ? 1 : 0]
   }
 }
 

@@ -126,9 +126,7 @@ public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   }
 
   /// The 16 bytes.
-  package var bytes: [UInt8] {
-    withUnsafeBytes(of: high.bigEndian) { Array($0) } + withUnsafeBytes(of: low.bigEndian) { Array($0) }
-  }
+  package var bytes: [UInt8] { high.bigEndianBytes + low.bigEndianBytes }
 
   /// Orders by bytes.
   public static func < (a: VaultID, b: VaultID) -> Bool { (a.high, a.low) < (b.high, b.low) }

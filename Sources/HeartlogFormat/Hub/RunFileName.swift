@@ -165,7 +165,7 @@ package struct RootPrefix: Hashable, Sendable {
   }
 
   /// The bytes in order, as 16 hexadecimal digits.
-  package var text: String { Hexadecimal.text(withUnsafeBytes(of: word.littleEndian) { Array($0) }) }
+  package var text: String { Hexadecimal.text(word.littleEndianBytes) }
 }
 
 extension Substring {

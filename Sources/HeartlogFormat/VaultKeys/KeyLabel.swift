@@ -41,7 +41,5 @@ struct WrappingKey {
 
 extension RandomNumberGenerator {
   /// 32 random bytes.
-  mutating func key() -> [UInt8] {
-    (0..<4).flatMap { _ in withUnsafeBytes(of: (next() as UInt64).littleEndian) { Array($0) } }
-  }
+  package mutating func key() -> [UInt8] { (0..<4).flatMap { _ in (next() as UInt64).littleEndianBytes } }
 }

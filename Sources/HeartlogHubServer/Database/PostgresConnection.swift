@@ -161,7 +161,7 @@ final class PostgresConnection: SQLConnection, @unchecked Sendable {
     switch value {
     case .null: preconditionFailure("no column may be null")
     case .bytes(let bytes): bytes
-    case .integer(let number): withUnsafeBytes(of: Int64(number).bigEndian) { Array($0) }
+    case .integer(let number): Int64(number).bigEndianBytes
     case .text(let text): Array(text.utf8)
     }
   }

@@ -17,7 +17,7 @@ struct VaultRoot: Hashable, Sendable {
   /// What engines keep.
   var bytes: [UInt8] {
     key.bytes + (previous?.bytes ?? [UInt8](repeating: 0, count: PublicKey.byteCount))
-      + withUnsafeBytes(of: generation.bigEndian) { Array($0) } + anchor.bytes
+      + generation.bigEndianBytes + anchor.bytes
   }
 
   init?(bytes: [UInt8]) {

@@ -23,7 +23,7 @@ struct ChallengeKey: Sendable {
   ///
   /// - Parameter seconds: Since 1970.
   func challenge(for host: String, at seconds: UInt64) -> HubChallenge {
-    let made = Self.bytes(of: seconds) + RandomBytes.next(Self.nonceBytes)
+    let made = seconds.bigEndianBytes + RandomBytes.next(Self.nonceBytes)
     guard let challenge = HubChallenge(made + proof(of: made, host)) else {
       preconditionFailure("a challenge has 32 bytes")
     }
@@ -44,10 +44,6 @@ struct ChallengeKey: Sendable {
 
   private func proof(of made: [UInt8], _ host: String) -> ArraySlice<UInt8> {
     HMAC.sha256(of: made + Array(host.lowercased().utf8), key: secret).prefix(Self.proofBytes)
-  }
-
-  private static func bytes(of number: UInt64) -> [UInt8] {
-    withUnsafeBytes(of: number.bigEndian) { Array($0) }
   }
 }
 

@@ -63,7 +63,7 @@ extension Book {
       let count = Int(min(size, UInt64(fingerprintedBytes)))
       var hasher = SHA256Hasher()
       for offset in [0, size - UInt64(count)] {
-        try open.bytes(count, at: offset).withUnsafeBytes { hasher.update($0) }
+        hasher.update(try open.bytes(count, at: offset))
       }
       return "\(size):\(hasher.finish())"
     } catch {
