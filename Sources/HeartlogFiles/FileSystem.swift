@@ -135,6 +135,55 @@ extension FileSystem {
   package func freeBytes(at path: String) -> UInt64? { nil }
   package func lockHolder(of path: String) -> LockHolder? { nil }
 
+  /// The contents of a small file; nil if there is none.
+  package func contents(of path: String) throws(HeartlogError) -> [UInt8]? {
+    do throws(HeartlogError) {
+      let file = try open(path, .read)
+      return try file.bytes(Int(clamping: try file.size()), at: 0)
+    } catch {
+      if error.isNotFound { return nil }
+      throw error
+    }
+  }
+
+  /// Writes a new file and makes it durable. Its name is not yet.
+  package func prepareFile(_ path: String, with bytes: [UInt8]) throws(HeartlogError) {
+    do throws(HeartlogError) {
+      let file = try open(path, .createNew)
+      try file.write(bytes, at: 0)
+      try file.synchronize()
+    } catch {
+      try? remove(path)
+      throw error
+    }
+  }
+
+  /// Renames a prepared file to its final name, durably.
+  package func giveName(_ path: String, to temporary: String) throws(HeartlogError) {
+    do throws(HeartlogError) { try rename(temporary, to: path) } catch {
+      try? remove(temporary)
+      throw error
+    }
+    try synchronizeDirectory(PathParts.parent(of: path))
+  }
+
+  /// Writes a file under a temporary name, makes it durable, and renames it.
+  package func replaceFile(
+    _ path: String, with bytes: [UInt8], through temporary: String
+  ) throws(HeartlogError) {
+    try prepareFile(temporary, with: bytes)
+    try giveName(path, to: temporary)
+  }
+
+  /// Creates a folder in another one, durably, unless it is there.
+  package func makeFolder(_ path: String) throws(HeartlogError) {
+    guard try info(path) == nil else { return }
+    do throws(HeartlogError) { try createDirectory(path) } catch {
+      guard error.alreadyExists else { throw error }
+    }
+    try synchronizeDirectory(PathParts.parent(of: path))
+  }
+
   /// Creates the missing folders above a path, durably.
   package func createParents(of path: String) throws(HeartlogError) {
     let parent = PathParts.parent(of: path)

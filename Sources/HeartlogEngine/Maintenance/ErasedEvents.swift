@@ -129,7 +129,7 @@ package struct ErasedList: Equatable, Sendable {
         (try? ErasedList($0)) == self
       }, "a list is read as it was written")
     try directory.replaceFile(
-      Self.path(in: directory), with: writer.bytes, in: directory.path, suffix: options.random())
+      Self.path(in: directory), with: writer.bytes, suffix: options.random())
   }
 }
 

@@ -289,7 +289,7 @@ package final class LocalFieldsFile: Sendable {
       throw HeartlogError(.readOnly, "the store was opened for reading only")
     }
     return try withLock { lock in
-      try makeFolder()
+      try fileSystem.makeFolder(directory.path)
       try open(&lock)
       guard let lock else { preconditionFailure("a lock that was not opened") }
       try lock.acquire(waitingAtMost: options.lockMillisecondsMax)
@@ -307,14 +307,6 @@ package final class LocalFieldsFile: Sendable {
     _ body: (inout StoreLock?) throws -> R
   ) throws(HeartlogError) -> R {
     try heartlogErrors { try working.withLock { try body(&$0) } }
-  }
-
-  private func makeFolder() throws(HeartlogError) {
-    guard try fileSystem.info(directory.path) == nil else { return }
-    do throws(HeartlogError) { try fileSystem.createDirectory(directory.path) } catch {
-      guard error.alreadyExists else { throw error }
-    }
-    try fileSystem.synchronizeDirectory(directory.parent)
   }
 
   private func synchronize(_ file: any OpenFile) throws(HeartlogError) {
@@ -335,7 +327,7 @@ package final class LocalFieldsFile: Sendable {
       (try? Self.records(in: bytes, isStart: true, of: ""))?.end == bytes.count,
       "the file is read as it was written")
     let path = path(of: replica)
-    try directory.replaceFile(path, with: bytes, in: directory.path, suffix: options.random())
+    try directory.replaceFile(path, with: bytes, suffix: options.random())
     (next.inode, next.readBytes) = (try fileSystem.open(path, .read).inode(), bytes.count)
     (next.isSuspect, next.isUnsynced) = (false, false)
     let written = next

@@ -234,9 +234,9 @@ extension ExclusiveLog {
     // it appends.
     lock.update { $0.structure &+= 1 }
     if let temporary {
-      try directory.giveName(path, to: temporary, in: folder)
+      try directory.fileSystem.giveName(path, to: temporary)
     } else {
-      try directory.replaceFile(path, with: sealed.bytes, in: folder, suffix: options.random())
+      try directory.replaceFile(path, with: sealed.bytes, suffix: options.random())
     }
     for segment in run where segment.file != target {
       try directory.fileSystem.remove(directory.path(of: segment.file, in: replica))

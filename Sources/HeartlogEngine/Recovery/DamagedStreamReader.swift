@@ -245,7 +245,7 @@ struct LostCommits: Equatable {
       "lost \($0.key) \($0.value.lowerBound) \($0.value.upperBound)"
     }
     try directory.replaceFile(
-      path, with: ChecksummedText.encoded(lines), in: directory.path, suffix: options.random())
+      path, with: ChecksummedText.encoded(lines), suffix: options.random())
   }
 }
 

@@ -143,7 +143,8 @@ extension StoreRepair {
       try files.createDirectory(folder)
       for name in try directory.fileSystem.entries(of: folder) {
         let path = "\(folder)/\(name)"
-        guard try directory.fileSystem.info(path)?.kind == .file, let bytes = try contents(of: path) else {
+        guard try directory.fileSystem.info(path)?.kind == .file, let bytes = try directory.contents(of: path)
+        else {
           continue
         }
         try files.open(path, .createNew).write(bytes, at: 0)
@@ -198,9 +199,8 @@ extension StoreRepair {
       let replacement = Replacement(
         replica: replica, commits: commits, damaged: isMissing ? nil : named, damage: damage,
         isEnd: next == nil, readable: found.readable, bytes: bytes)
-      let folder = draft.streamPath(replica)
       try draft.replaceFile(
-        "\(folder)/\(replacement.segment.name)", with: bytes, in: folder, suffix: options.random())
+        draft.path(of: replacement.segment, in: replica), with: bytes, suffix: options.random())
       for other in Self.others(than: replacement.segment) {
         let path = draft.path(of: other, in: replica)
         if try draft.fileSystem.info(path) != nil { try draft.fileSystem.remove(path) }
@@ -291,15 +291,15 @@ extension StoreRepair {
       try removeUnfinished(in: folder)
       for original in [segment] + Self.others(than: segment) {
         let original = directory.path(of: original, in: replica)
-        guard let bytes = try contents(of: original) else { continue }
-        let name = try keepAside(original, bytes, in: folder)
+        guard let bytes = try directory.contents(of: original) else { continue }
+        let name = try keepAside(original, bytes)
         if original == file { keptAt = name }
       }
       let temporary = try directory.prepareFile(path, with: replacement.bytes, suffix: options.random())
-      guard try contents(of: temporary) == replacement.bytes else {
+      guard try directory.contents(of: temporary) == replacement.bytes else {
         throw HeartlogError(.inputOutput, "the disk does not return what was written", file: temporary)
       }
-      try directory.giveName(path, to: temporary, in: folder)
+      try directory.fileSystem.giveName(path, to: temporary)
       for other in Self.others(than: segment) {
         let path = directory.path(of: other, in: replica)
         if try directory.fileSystem.info(path) != nil { try directory.fileSystem.remove(path) }

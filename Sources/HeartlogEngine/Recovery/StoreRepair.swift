@@ -71,7 +71,7 @@ package struct StoreRepair {
       guard error.isRepairable else { throw error }
       damage = error
     }
-    let bytes = try contents(of: directory.identityPath)
+    let bytes = try directory.contents(of: directory.identityPath)
     if let bytes { try refuseLaterVersion(bytes) }
     let evidence = try IdentityEvidence(directory, bytes: bytes, page: lock.page())
     let location = try StoreIdentity.Location.of(directory)
@@ -166,7 +166,7 @@ package struct StoreRepair {
     throws(HeartlogError)
   {
     let path = StreamEnd.path(of: replica, in: directory)
-    let bytes = try contents(of: path) ?? []
+    let bytes = try directory.contents(of: path) ?? []
     let verdict = try heartlogErrors {
       let streams = try Set(directory.replicas().filter { try !directory.segments(of: $0).isEmpty })
       return try StreamEndEvidence.verdict(of: replica, bytes: bytes, streams: streams, in: directory)
@@ -196,7 +196,7 @@ package struct StoreRepair {
     var changed = own
     changed.location = try StoreIdentity.Location.of(directory)
     let path = directory.identityPath
-    let bytes = try contents(of: path)
+    let bytes = try directory.contents(of: path)
     let damage = HeartlogError(.corrupt, reason, file: path)
     let outcome = "rebuilt with a new identity"
     report.formerReplica = own.replica
@@ -231,16 +231,6 @@ package struct StoreRepair {
 
   // MARK: - Files
 
-  func contents(of path: String) throws(HeartlogError) -> [UInt8]? {
-    do throws(HeartlogError) {
-      let file = try directory.fileSystem.open(path, .read)
-      return try file.bytes(Int(clamping: try file.size()), at: 0)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
-  }
-
   mutating func note(
     _ path: String, _ damage: HeartlogError, _ outcome: String, keptAt: String? = nil
   ) {
@@ -263,8 +253,8 @@ package struct StoreRepair {
       lock.update { $0.structure &+= 1 }
       try removeUnfinished(in: folder)
       if synchronizesTails { try synchronizeTails() }
-      if let bytes { keptAt = try keepAside(path, bytes, in: folder) }
-      try directory.replaceFile(path, with: new, in: folder, suffix: options.random())
+      if let bytes { keptAt = try keepAside(path, bytes) }
+      try directory.replaceFile(path, with: new, suffix: options.random())
       lock.update { $0.structure &+= 1 }
     }
     note(path, damage, outcome, keptAt: keptAt)
@@ -273,9 +263,9 @@ package struct StoreRepair {
   /// Keeps a copy of a file, durably.
   ///
   /// - Returns: The path of the copy.
-  func keepAside(_ path: String, _ bytes: [UInt8], in folder: String) throws(HeartlogError) -> String {
+  func keepAside(_ path: String, _ bytes: [UInt8]) throws(HeartlogError) -> String {
     let (name, isThere) = try asideName(of: path, bytes)
-    if !isThere { try directory.replaceFile(name, with: bytes, in: folder, suffix: options.random()) }
+    if !isThere { try directory.replaceFile(name, with: bytes, suffix: options.random()) }
     return name
   }
 
@@ -307,7 +297,7 @@ package struct StoreRepair {
     var number = 1
     while true {
       let name = "\(path).damaged-\(number)"
-      guard let found = try contents(of: name) else { return (name, false) }
+      guard let found = try directory.contents(of: name) else { return (name, false) }
       if found == bytes { return (name, true) }
       number += 1
     }

@@ -252,7 +252,7 @@ final class TailRecovery {
     lock.update { $0.structure &+= 1 }
     let segment = SegmentFile(firstCommit: cursor.header.firstCommit, state: .open)
     let path = "\(folder)/\(segment.name)"
-    try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
+    try directory.replaceFile(path, with: bytes, suffix: options.random())
     if cursor.path != path {
       try directory.fileSystem.remove(cursor.path)
       try directory.fileSystem.synchronizeDirectory(folder)
@@ -370,7 +370,7 @@ final class TailRecovery {
       try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
     }
     try directory.replaceFile(
-      directory.identityPath, with: changed.encoded(), in: directory.path, suffix: generator.next())
+      directory.identityPath, with: changed.encoded(), suffix: generator.next())
     streamSet.identity = changed
     appender.writer = nil
     // Until this point, the page records what was lost.

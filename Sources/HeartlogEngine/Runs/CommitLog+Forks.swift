@@ -23,7 +23,7 @@ extension CommitLog {
       if try directory.fileSystem.info(folder) == nil { try directory.makeStreamFolder(of: replica) }
       lock.update { $0.structure &+= 1 }
       try directory.replaceFile(
-        "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(), in: folder,
+        "\(folder)/\(StreamEnd.name)", with: StreamEnd(commit: commit).encoded(),
         suffix: options.random())
       // What was signed beyond the end is of one of the two histories, and the evidence has it.
       if let signed = try checkpoint(of: replica), signed.checkpoint.size > commit {

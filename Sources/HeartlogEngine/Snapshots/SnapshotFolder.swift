@@ -95,7 +95,7 @@ package struct SnapshotFolder: Sendable {
   package func note(_ bytes: [UInt8], of file: SnapshotFile) throws(HeartlogError) {
     guard try isWritable() else { return }
     let directory = StoreDirectory(fileSystem: fileSystem, path: store)
-    try directory.replaceFile(notePath(of: file), with: bytes, in: path, suffix: options.random())
+    try directory.replaceFile(notePath(of: file), with: bytes, suffix: options.random())
   }
 
   /// A note has a few hundred bytes per stream.
@@ -182,7 +182,7 @@ extension SnapshotFolder {
     _ body: (Output) throws -> Void
   ) throws -> SnapshotFile? {
     guard try isWritable() else { return nil }
-    try makeFolder()
+    try fileSystem.makeFolder(path)
     try removeUnfinished()
     let random = options.random()
     let file = SnapshotFile(eventCount: eventCount, suffix: UInt32(truncatingIfNeeded: random))
@@ -214,14 +214,6 @@ extension SnapshotFolder {
       try writer.flush()
     }
     try file.synchronize()
-  }
-
-  private func makeFolder() throws {
-    do throws(HeartlogError) { try fileSystem.createDirectory(path) } catch {
-      guard error.alreadyExists else { throw error }
-      return
-    }
-    try fileSystem.synchronizeDirectory(store)
   }
 
   /// Removes unfinished snapshots of processes that have ended.

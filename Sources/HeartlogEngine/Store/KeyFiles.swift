@@ -31,13 +31,9 @@ extension CommitLog {
   package func replaceKeyFile(_ name: String, with bytes: [UInt8]) throws(HeartlogError) {
     try exclusively { _ in
       let path = "\(directory.keysPath)/\(name)"
-      let folder = PathParts.parent(of: path)
-      try directory.makeFolder(directory.keysPath)
-      if folder != directory.keysPath, try directory.fileSystem.info(folder) == nil {
-        try directory.fileSystem.createDirectory(folder)
-        try directory.fileSystem.synchronizeDirectory(directory.keysPath)
-      }
-      try directory.replaceFile(path, with: bytes, in: folder, suffix: options.random())
+      try directory.fileSystem.makeFolder(directory.keysPath)
+      try directory.fileSystem.makeFolder(PathParts.parent(of: path))
+      try directory.replaceFile(path, with: bytes, suffix: options.random())
     }
   }
 
@@ -157,10 +153,10 @@ private struct FolderKeyStore: DeviceKeyStore {
   func makeKey() throws -> any DeviceKey {
     var generator = options.generator
     let key = SigningKey(using: &generator)
-    try directory.makeFolder(directory.keysPath)
+    try directory.fileSystem.makeFolder(directory.keysPath)
     let text = ChecksummedText.encoded(["seed \(Hexadecimal.text(key.seed))", "public \(key.publicKey)"])
     try directory.replaceFile(
-      directory.keyPath, with: text, in: directory.keysPath, suffix: options.random())
+      directory.keyPath, with: text, suffix: options.random())
     return key
   }
 }
@@ -202,10 +198,10 @@ enum TrustedKeys {
   {
     var trusted = try read(directory)
     trusted[key.replica] = key.fingerprint
-    try directory.makeFolder(directory.keysPath)
+    try directory.fileSystem.makeFolder(directory.keysPath)
     let lines = trusted.sorted { $0.key < $1.key }.map { "trusted \($0.value)" }
     try directory.replaceFile(
-      path(in: directory), with: ChecksummedText.encoded(lines), in: directory.keysPath,
+      path(in: directory), with: ChecksummedText.encoded(lines),
       suffix: options.random())
   }
 }

@@ -212,13 +212,6 @@ package struct StoreDirectory: Sendable {
     try fileSystem.synchronizeDirectory(path)
   }
 
-  /// Creates a folder of the store, durably, unless it exists.
-  func makeFolder(_ folder: String) throws(HeartlogError) {
-    guard try fileSystem.info(folder) == nil else { return }
-    try fileSystem.createDirectory(folder)
-    try fileSystem.synchronizeDirectory(path)
-  }
-
   /// Whether an open file is the segment with this id; false if its header cannot be read.
   func isSegment(_ id: SegmentID, _ file: any OpenFile, path: String) throws(HeartlogError) -> Bool {
     let bytes = try file.bytes(SegmentHeader.byteCount, at: 0)
@@ -234,22 +227,15 @@ package struct StoreDirectory: Sendable {
   }
 
   /// Returns the contents of a small file; nil if there is none.
-  func contents(of path: String) throws(HeartlogError) -> [UInt8]? {
-    do throws(HeartlogError) {
-      let file = try fileSystem.open(path, .read)
-      return try file.bytes(Int(clamping: try file.size()), at: 0)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
-  }
+  func contents(of path: String) throws(HeartlogError) -> [UInt8]? { try fileSystem.contents(of: path) }
 
   /// Writes a new file under a temporary name, and renames it once it is durable.
-  func replaceFile(_ path: String, with bytes: [UInt8], in folder: String, suffix: UInt64)
-    throws(HeartlogError)
-  {
-    let temporary = try prepareFile(path, with: bytes, suffix: suffix)
-    try giveName(path, to: temporary, in: folder)
+  func replaceFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(HeartlogError) {
+    try fileSystem.replaceFile(path, with: bytes, through: Self.temporary(path, suffix))
+  }
+
+  private static func temporary(_ path: String, _ suffix: UInt64) -> String {
+    "\(path).tmp-\(String(suffix, radix: 16))"
   }
 
   /// Removes what processes left that died while they replaced a file of the store's folder. The caller holds the lock.
@@ -263,27 +249,9 @@ package struct StoreDirectory: Sendable {
   ///
   /// - Returns: The path of the temporary file. The next writer may remove it: see `removeLeftovers`.
   func prepareFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(HeartlogError) -> String {
-    let temporary = "\(path).tmp-\(String(suffix, radix: 16))"
-    do throws(HeartlogError) {
-      let file = try fileSystem.open(temporary, .createNew)
-      try file.write(bytes, at: 0)
-      try file.synchronize()
-    } catch {
-      try? fileSystem.remove(temporary)
-      throw error
-    }
+    let temporary = Self.temporary(path, suffix)
+    try fileSystem.prepareFile(temporary, with: bytes)
     return temporary
-  }
-
-  /// Renames a prepared file to its final name, durably.
-  func giveName(_ path: String, to temporary: String, in folder: String) throws(HeartlogError) {
-    do throws(HeartlogError) {
-      try fileSystem.rename(temporary, to: path)
-    } catch {
-      try? fileSystem.remove(temporary)
-      throw error
-    }
-    try fileSystem.synchronizeDirectory(folder)
   }
 }
 

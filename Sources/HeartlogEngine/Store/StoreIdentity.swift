@@ -160,7 +160,7 @@ extension CommitLog {
       location: try StoreIdentity.Location.of(directory),
       vault: key.map { _ in vault ?? VaultMembership(.random(using: &generator)) })
     try directory.replaceFile(
-      directory.identityPath, with: identity.encoded(), in: path, suffix: generator.next())
+      directory.identityPath, with: identity.encoded(), suffix: generator.next())
   }
 
   private static func makeFolder(_ directory: StoreDirectory) throws(HeartlogError) {

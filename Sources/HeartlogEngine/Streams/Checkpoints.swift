@@ -185,7 +185,7 @@ package enum CheckpointFile {
       encoded(signed).count <= bytesMax && (try? decode(encoded(signed), file: "")) == signed,
       "a checkpoint is read as it was written")
     try directory.replaceFile(
-      path(of: replica, in: directory), with: encoded(signed), in: directory.streamPath(replica),
+      path(of: replica, in: directory), with: encoded(signed),
       suffix: options.random())
   }
 

@@ -140,8 +140,7 @@ package struct BranchList: Equatable {
   {
     let lines = branches.map { "\(Self.name) \($0.commit) \($0.replica)" }
     try directory.replaceFile(
-      Self.path(of: replica, in: directory), with: ChecksummedText.encoded(lines),
-      in: directory.streamPath(replica), suffix: options.random())
+      Self.path(of: replica, in: directory), with: ChecksummedText.encoded(lines), suffix: options.random())
   }
 }
 

@@ -120,33 +120,6 @@ package final class DirectoryPlace: Place {
   }
 }
 
-extension FileSystem {
-  /// Creates a folder in another one, durably, unless it is there.
-  func makeFolder(_ path: String) throws(HeartlogError) {
-    do throws(HeartlogError) { try createDirectory(path) } catch {
-      guard error.alreadyExists else { throw error }
-      return
-    }
-    try synchronizeDirectory(PathParts.parent(of: path))
-  }
-
-  /// Writes a file under a temporary name, makes it durable, and renames it. The folder is made durable, too.
-  func replaceFile(
-    _ path: String, with bytes: [UInt8], through temporary: String
-  ) throws(HeartlogError) {
-    let file = try open(temporary, .createNew)
-    do throws(HeartlogError) {
-      try file.write(bytes, at: 0)
-      try file.synchronize()
-      try rename(temporary, to: path)
-    } catch {
-      try? remove(temporary)
-      throw error
-    }
-    try synchronizeDirectory(PathParts.parent(of: path))
-  }
-}
-
 extension Place {
   /// Asks a question again and again until the answer is yes, for at most so long. It is asked once at least.
   ///
