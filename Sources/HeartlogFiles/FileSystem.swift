@@ -146,7 +146,7 @@ extension FileSystem {
     }
   }
 
-  /// Writes a new file and makes it durable. Its name is not yet.
+  /// Writes a new file and makes its contents durable, not yet its name.
   package func prepareFile(_ path: String, with bytes: [UInt8]) throws(HeartlogError) {
     do throws(HeartlogError) {
       let file = try open(path, .createNew)

@@ -34,7 +34,9 @@ public struct SigningKey: DeviceKey {
 
   /// Creates a new key.
   public init(using generator: inout some RandomNumberGenerator) {
-    guard let key = SigningKey(seed: generator.key()) else { preconditionFailure("any 32 bytes are a seed") }
+    guard let key = SigningKey(seed: generator.next32Bytes()) else {
+      preconditionFailure("any 32 bytes are a seed")
+    }
     self = key
   }
 

@@ -42,7 +42,7 @@ extension CommitLog {
   /// - Parameter draft: returns what to write, based on everything that is published or in `queuedCommits`; nil writes nothing. It is called
   ///   once, with the store's lock held, and must not call the log otherwise.
   /// - Returns: the value to pass to `finish`, which must be called soon because other threads and processes may have to wait until then;
-  ///   nil if there is nothing to write. And what `draft` returned beside.
+  ///   nil if there is nothing to write. Beside it, the second value that `draft` returned.
   package func stage<R>(
     _ durability: Durability, _ draft: () throws -> (CommitDraft?, R)
   ) throws -> (pending: PendingCommit?, result: R) {

@@ -85,7 +85,7 @@ package struct ErasedList: Equatable, Sendable {
   /// - Throws: `newerFormat`.
   package static func read(_ directory: StoreDirectory) throws(HeartlogError) -> ErasedList {
     let path = path(in: directory)
-    guard let bytes = try directory.contents(of: path) else { return ErasedList() }
+    guard let bytes = try directory.fileSystem.contents(of: path) else { return ErasedList() }
     let damaged = ErasedList(isPending: true)
     guard bytes.count > magic.count + checksumBytes, bytes.starts(with: magic) else { return damaged }
     let end = bytes.count - checksumBytes
@@ -128,8 +128,7 @@ package struct ErasedList: Equatable, Sendable {
       writer.bytes.dropFirst(Self.magic.count + 1).dropLast(Self.checksumBytes).withUnsafeBytes {
         (try? ErasedList($0)) == self
       }, "a list is read as it was written")
-    try directory.replaceFile(
-      Self.path(in: directory), with: writer.bytes, suffix: options.random())
+    try directory.replaceFile(Self.path(in: directory), with: writer.bytes, suffix: options.random())
   }
 }
 

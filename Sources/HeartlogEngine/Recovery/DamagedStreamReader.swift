@@ -207,7 +207,8 @@ struct LostCommits: Equatable {
 
   /// Reads the file. A damaged one says nothing: the loss was reported when it was found.
   static func read(_ directory: StoreDirectory) throws(HeartlogError) -> LostCommits {
-    guard let bytes = try directory.contents(of: path(in: directory)), let text = ChecksummedText(bytes)
+    guard let bytes = try directory.fileSystem.contents(of: path(in: directory)),
+      let text = ChecksummedText(bytes)
     else { return LostCommits() }
     try text.checkVersion(of: "a list of lost commits", file: path(in: directory))
     var list = LostCommits()
@@ -244,8 +245,7 @@ struct LostCommits: Equatable {
     let lines = ranges.sorted { $0.key < $1.key }.map {
       "lost \($0.key) \($0.value.lowerBound) \($0.value.upperBound)"
     }
-    try directory.replaceFile(
-      path, with: ChecksummedText.encoded(lines), suffix: options.random())
+    try directory.replaceFile(path, with: ChecksummedText.encoded(lines), suffix: options.random())
   }
 }
 

@@ -143,7 +143,8 @@ extension StoreRepair {
       try files.createDirectory(folder)
       for name in try directory.fileSystem.entries(of: folder) {
         let path = "\(folder)/\(name)"
-        guard try directory.fileSystem.info(path)?.kind == .file, let bytes = try directory.contents(of: path)
+        guard try directory.fileSystem.info(path)?.kind == .file,
+          let bytes = try directory.fileSystem.contents(of: path)
         else {
           continue
         }
@@ -291,12 +292,12 @@ extension StoreRepair {
       try removeUnfinished(in: folder)
       for original in [segment] + Self.others(than: segment) {
         let original = directory.path(of: original, in: replica)
-        guard let bytes = try directory.contents(of: original) else { continue }
+        guard let bytes = try directory.fileSystem.contents(of: original) else { continue }
         let name = try keepAside(original, bytes)
         if original == file { keptAt = name }
       }
       let temporary = try directory.prepareFile(path, with: replacement.bytes, suffix: options.random())
-      guard try directory.contents(of: temporary) == replacement.bytes else {
+      guard try directory.fileSystem.contents(of: temporary) == replacement.bytes else {
         throw HeartlogError(.inputOutput, "the disk does not return what was written", file: temporary)
       }
       try directory.fileSystem.giveName(path, to: temporary)

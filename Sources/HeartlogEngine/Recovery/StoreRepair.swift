@@ -71,7 +71,7 @@ package struct StoreRepair {
       guard error.isRepairable else { throw error }
       damage = error
     }
-    let bytes = try directory.contents(of: directory.identityPath)
+    let bytes = try directory.fileSystem.contents(of: directory.identityPath)
     if let bytes { try refuseLaterVersion(bytes) }
     let evidence = try IdentityEvidence(directory, bytes: bytes, page: lock.page())
     let location = try StoreIdentity.Location.of(directory)
@@ -166,7 +166,7 @@ package struct StoreRepair {
     throws(HeartlogError)
   {
     let path = StreamEnd.path(of: replica, in: directory)
-    let bytes = try directory.contents(of: path) ?? []
+    let bytes = try directory.fileSystem.contents(of: path) ?? []
     let verdict = try heartlogErrors {
       let streams = try Set(directory.replicas().filter { try !directory.segments(of: $0).isEmpty })
       return try StreamEndEvidence.verdict(of: replica, bytes: bytes, streams: streams, in: directory)
@@ -196,7 +196,7 @@ package struct StoreRepair {
     var changed = own
     changed.location = try StoreIdentity.Location.of(directory)
     let path = directory.identityPath
-    let bytes = try directory.contents(of: path)
+    let bytes = try directory.fileSystem.contents(of: path)
     let damage = HeartlogError(.corrupt, reason, file: path)
     let outcome = "rebuilt with a new identity"
     report.formerReplica = own.replica
@@ -297,7 +297,7 @@ package struct StoreRepair {
     var number = 1
     while true {
       let name = "\(path).damaged-\(number)"
-      guard let found = try directory.contents(of: name) else { return (name, false) }
+      guard let found = try directory.fileSystem.contents(of: name) else { return (name, false) }
       if found == bytes { return (name, true) }
       number += 1
     }

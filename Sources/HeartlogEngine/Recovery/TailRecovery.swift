@@ -369,8 +369,7 @@ final class TailRecovery {
       // The new stream names the last commit of the old one, so that commit must not be lost after it.
       try directory.fileSystem.open(tail.path, .readWrite).synchronizeData()
     }
-    try directory.replaceFile(
-      directory.identityPath, with: changed.encoded(), suffix: generator.next())
+    try directory.replaceFile(directory.identityPath, with: changed.encoded(), suffix: generator.next())
     streamSet.identity = changed
     appender.writer = nil
     // Until this point, the page records what was lost.

@@ -112,8 +112,7 @@ extension CommitLog {
         ?? VaultMembership(vault, isEstablished: isEstablished)
       guard changed != streamSet.identity else { return }
       lock.update { $0.structure &+= 1 }
-      try directory.replaceFile(
-        directory.identityPath, with: changed.encoded(), suffix: options.random())
+      try directory.replaceFile(directory.identityPath, with: changed.encoded(), suffix: options.random())
       streamSet.identity = changed
     }
   }
@@ -145,7 +144,7 @@ extension CommitLog {
     let name = "\(proof.replica)-\(Hexadecimal.text(SHA256Hasher.digest(of: bytes).bytes.prefix(8)))"
     try exclusively { _ in
       let fileSystem = directory.fileSystem
-      try directory.fileSystem.makeFolder(evidencePath)
+      try fileSystem.makeFolder(evidencePath)
       let path = "\(evidencePath)/\(name)\(Self.evidenceEnding)"
       guard try fileSystem.info(path) == nil else { return }
       try directory.replaceFile(path, with: bytes, suffix: options.random())

@@ -49,7 +49,7 @@ final class SegmentWriter {
     aheadBytes: UInt64 = SegmentWriter.aheadBytes
   ) throws(HeartlogError) -> SegmentWriter {
     var generator = options.generator
-    let secret = Digest(generator.key())
+    let secret = Digest(generator.next32Bytes())
     let header = SegmentHeader(
       kind: .open, id: .random(using: &generator), replica: replica, replicaName: name,
       firstCommit: firstCommit, firstSequence: firstSequence, secret: secret, treeSize: tree.size,

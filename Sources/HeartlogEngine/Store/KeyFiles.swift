@@ -155,8 +155,7 @@ private struct FolderKeyStore: DeviceKeyStore {
     let key = SigningKey(using: &generator)
     try directory.fileSystem.makeFolder(directory.keysPath)
     let text = ChecksummedText.encoded(["seed \(Hexadecimal.text(key.seed))", "public \(key.publicKey)"])
-    try directory.replaceFile(
-      directory.keyPath, with: text, suffix: options.random())
+    try directory.replaceFile(directory.keyPath, with: text, suffix: options.random())
     return key
   }
 }

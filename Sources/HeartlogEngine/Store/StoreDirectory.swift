@@ -226,9 +226,6 @@ package struct StoreDirectory: Sendable {
     }
   }
 
-  /// Returns the contents of a small file; nil if there is none.
-  func contents(of path: String) throws(HeartlogError) -> [UInt8]? { try fileSystem.contents(of: path) }
-
   /// Writes a new file under a temporary name, and renames it once it is durable.
   func replaceFile(_ path: String, with bytes: [UInt8], suffix: UInt64) throws(HeartlogError) {
     try fileSystem.replaceFile(path, with: bytes, through: Self.temporary(path, suffix))

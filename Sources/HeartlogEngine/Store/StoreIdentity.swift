@@ -159,8 +159,7 @@ extension CommitLog {
       replica: key?.publicKey.replica ?? .random(using: &generator), name: name,
       location: try StoreIdentity.Location.of(directory),
       vault: key.map { _ in vault ?? VaultMembership(.random(using: &generator)) })
-    try directory.replaceFile(
-      directory.identityPath, with: identity.encoded(), suffix: generator.next())
+    try directory.replaceFile(directory.identityPath, with: identity.encoded(), suffix: generator.next())
   }
 
   private static func makeFolder(_ directory: StoreDirectory) throws(HeartlogError) {

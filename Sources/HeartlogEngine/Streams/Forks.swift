@@ -123,7 +123,7 @@ package struct BranchList: Equatable {
   package static func read(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError)
     -> BranchList
   {
-    let bytes = try directory.contents(of: path(of: replica, in: directory))
+    let bytes = try directory.fileSystem.contents(of: path(of: replica, in: directory))
     var list = BranchList()
     for line in bytes.flatMap(ChecksummedText.init)?.lines ?? [] {
       guard let words = ChecksummedText.value(of: name, in: line)?.split(separator: " "), words.count == 2,

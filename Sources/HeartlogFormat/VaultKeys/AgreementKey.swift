@@ -23,7 +23,7 @@ package struct AgreementKey: Sendable {
 
   /// Creates a key that is used for one object.
   static func ephemeral(using generator: inout some RandomNumberGenerator) -> AgreementKey {
-    guard let key = AgreementKey(secret: generator.key()) else {
+    guard let key = AgreementKey(secret: generator.next32Bytes()) else {
       preconditionFailure("any 32 bytes are an X25519 secret")
     }
     return key

@@ -112,7 +112,7 @@ package struct KeyEpoch: Hashable, Sendable {
     }
     let number = previous.map(\.epoch.number).max() ?? 0
     guard number < Limits.numberMax else { throw EncryptionError.malformed("an epoch after the last one") }
-    let key = generator.key()
+    let key = generator.next32Bytes()
     let ephemeral = AgreementKey.ephemeral(using: &generator)
     let body = EpochBody(
       vault: vault, generation: generation, number: number + 1,

@@ -41,5 +41,7 @@ struct WrappingKey {
 
 extension RandomNumberGenerator {
   /// 32 random bytes.
-  package mutating func key() -> [UInt8] { (0..<4).flatMap { _ in (next() as UInt64).littleEndianBytes } }
+  package mutating func next32Bytes() -> [UInt8] {
+    (0..<4).flatMap { _ in (next() as UInt64).littleEndianBytes }
+  }
 }

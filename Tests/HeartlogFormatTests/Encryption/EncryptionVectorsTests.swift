@@ -15,7 +15,8 @@ struct EncryptionVectorsTests {
   func codes() throws {
     var random = SeededGenerator(seed: 20)
     let secrets = [
-      [UInt8](repeating: 0, count: 32), Array(0..<32), [UInt8](repeating: 255, count: 32), random.key(),
+      [UInt8](repeating: 0, count: 32), Array(0..<32), [UInt8](repeating: 255, count: 32),
+      random.next32Bytes(),
     ]
     let codes = try secrets.map { secret in
       let code = try #require(RecoveryCode(secret: secret))
@@ -44,7 +45,7 @@ struct EncryptionVectorsTests {
     var random = SeededGenerator(seed: 21)
     let vault = VaultID.random(using: &random).bytes
     func vector(_ label: KeyLabel, salt: [UInt8], _ rest: [UInt8], count: Int = 32) -> DerivationVector {
-      let material = random.key()
+      let material = random.next32Bytes()
       return DerivationVector(
         what: label.rawValue, material: Hex(material), salt: Hex(salt), info: Hex(label.followed(by: rest)),
         output: Hex(label.derive(count, from: material, salt: salt, rest)))
@@ -53,10 +54,12 @@ struct EncryptionVectorsTests {
     let vectors = [
       vector(.agreement, salt: [], []),
       vector(.commitment, salt: [], vault),
-      vector(.wrap, salt: random.key() + random.key(), vault + random.key() + random.key()),
-      vector(.previous, salt: Array(random.key().prefix(16)), vault),
-      vector(.salt, salt: random.key(), vault + name, count: 16),
-      vector(.object, salt: Array(random.key().prefix(16)), vault + name),
+      vector(
+        .wrap, salt: random.next32Bytes() + random.next32Bytes(),
+        vault + random.next32Bytes() + random.next32Bytes()),
+      vector(.previous, salt: Array(random.next32Bytes().prefix(16)), vault),
+      vector(.salt, salt: random.next32Bytes(), vault + name, count: 16),
+      vector(.object, salt: Array(random.next32Bytes().prefix(16)), vault + name),
     ]
     try Vectors.check(vectors, against: "derivations.json")
   }

@@ -17,8 +17,8 @@ struct ObjectTests {
     var random = SeededGenerator(seed: 5)
     vault = VaultID.random(using: &random)
     otherVault = VaultID.random(using: &random)
-    key = EpochKey(epoch: EpochID(of: [1]), bytes: random.key())
-    otherKey = EpochKey(epoch: EpochID(of: [2]), bytes: random.key())
+    key = EpochKey(epoch: EpochID(of: [1]), bytes: random.next32Bytes())
+    otherKey = EpochKey(epoch: EpochID(of: [2]), bytes: random.next32Bytes())
     name = try ObjectName(Self.name)
   }
 
