@@ -47,19 +47,6 @@ struct ChallengeKey: Sendable {
   }
 }
 
-/// HMAC with SHA-256 (RFC 2104).
-enum HMAC {
-  private static let blockBytes = 64
-
-  /// - Precondition: The key has at most 64 bytes.
-  static func sha256(of message: [UInt8], key: [UInt8]) -> [UInt8] {
-    precondition(key.count <= blockBytes, "a longer key would be hashed first")
-    let padded = key + [UInt8](repeating: 0, count: blockBytes - key.count)
-    let inner = SHA256Hasher.digest(of: padded.map { $0 ^ 0x36 } + message).bytes
-    return SHA256Hasher.digest(of: padded.map { $0 ^ 0x5C } + inner).bytes
-  }
-}
-
 enum RandomBytes {
   /// Bytes of the system's generator.
   static func next(_ count: Int) -> [UInt8] {

@@ -168,13 +168,6 @@ package struct ArXivIdentifier: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  /// Whether a text stands at this offset.
-  func has(_ text: StaticString, at offset: Int) -> Bool {
-    let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    return offset >= 0 && count - offset >= expected.count
-      && self[offset..<offset + expected.count].elementsEqual(expected)
-  }
-
   fileprivate func digitCount(from offset: Int) -> Int {
     guard offset < count else { return 0 }
     return self[offset...].prefix(8).prefix { (0x30...0x39).contains($0) }.count

@@ -1,29 +1,33 @@
-import Heartlog
-
 /// An element of an XML document, with its text and its children.
 ///
-/// The parser is strict and supports what feeds use: elements, attributes, text, CDATA, comments, the
+/// The parser is strict and supports what feeds and servers use: elements, attributes, text, CDATA, comments, the
 /// predefined entities and character references. Document types are refused, and with them custom entities.
-struct XMLElement {
+package struct XMLElement {
   /// The name as written, with its prefix.
-  let name: String
+  package let name: String
   /// The offset of its start in the bytes of the document.
-  let offset: Int
-  var attributes: [String: String] = [:]
+  package let offset: Int
+  package fileprivate(set) var attributes: [String: String] = [:]
   /// The text directly inside the element, without that of its children.
-  var text = ""
-  var children: [XMLElement] = []
+  package fileprivate(set) var text = ""
+  package fileprivate(set) var children: [XMLElement] = []
 
-  func children(named name: String) -> [XMLElement] { children.filter { $0.name == name } }
+  /// The name without its prefix.
+  package var localName: Substring { name[...].split(separator: ":").last ?? "" }
+
+  /// The first child with a name, whatever its prefix.
+  package func child(_ localName: String) -> XMLElement? { children.first { $0.localName == localName } }
+
+  package func children(named name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
   /// The text of the first child with this name.
-  func text(of name: String) -> String? { children.first { $0.name == name }?.text }
+  package func text(of name: String) -> String? { children.first { $0.name == name }?.text }
 
   /// The most levels of elements in a document.
   static let depthMax = 64
 
   /// Parses a document in UTF-8 and returns its root element.
-  static func document(_ bytes: [UInt8]) throws(MalformedError) -> XMLElement {
+  package static func document(_ bytes: [UInt8]) throws(MalformedError) -> XMLElement {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw MalformedError("an XML document that is not UTF-8")
     }
@@ -248,6 +252,15 @@ extension StringProtocol {
 
   /// The text in quotation marks, for messages; cut if it is long.
   package var quoted: String { utf8.count > 64 ? "\"\(prefix(64))…\"" : "\"\(self)\"" }
+}
+
+extension [UInt8] {
+  /// Whether a text stands at this offset.
+  package func has(_ text: StaticString, at offset: Int) -> Bool {
+    let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    return offset >= 0 && count - offset >= expected.count
+      && self[offset..<offset + expected.count].elementsEqual(expected)
+  }
 }
 
 extension UInt8 {
