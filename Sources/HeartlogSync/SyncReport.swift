@@ -117,6 +117,14 @@ public struct SyncReport: Hashable, Sendable {
     package init() {}
   }
 
+  /// The report of a sync that ended before the ends had compared what they have.
+  static func unfinished(_ options: SyncOptions) -> SyncReport {
+    var report = SyncReport()
+    report.isDryRun = options.isDryRun
+    report.unfinished = Unfinished()
+    return report
+  }
+
   /// Whether this was a dry run: nothing was written, and the amounts are what would be received and sent.
   public var isDryRun = false
   /// The other store's replica; `nil` if there is no other store, or it has no commit of its own.

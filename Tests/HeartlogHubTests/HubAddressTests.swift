@@ -24,7 +24,7 @@ struct HubAddressTests {
     let address = try HubAddress(text)
     #expect(address.host == host && address.base == base && address.description == text)
     #expect(address.vault?.description == (namesVault ? Self.vault : nil))
-    #expect(address.isEncrypted == text.hasPrefix("https"))
+    #expect(address.origin.isEncrypted == text.hasPrefix("https"))
     let vault = try #require(VaultID(Self.vault))
     #expect(try HubAddress(address.address(of: vault)).vault == vault)
   }
@@ -55,10 +55,10 @@ struct HubAddressTests {
   @Test("say whether the hub is on this machine")
   func loopback() throws {
     for text in ["http://localhost", "http://127.0.0.1:8080", "http://[::1]:9"] {
-      #expect(try HubAddress(text).isLoopback)
+      #expect(try HubAddress(text).origin.isLoopback)
     }
     for text in ["http://localhost.example.org", "http://127.0.0.1.example.org", "http://10.0.0.1"] {
-      #expect(try !HubAddress(text).isLoopback)
+      #expect(try !HubAddress(text).origin.isLoopback)
     }
   }
 }

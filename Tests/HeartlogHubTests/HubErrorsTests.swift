@@ -64,7 +64,7 @@ struct HubErrorsTests {
   func retryAfter(seconds: Int) throws {
     let hub = FakeHub()
     let pauses = Mutex<[Int]>([])
-    let time = HubTime(
+    let time = RetryTiming(
       pause: { milliseconds, _ in pauses.withLock { $0.append(milliseconds) } }, random: { 1 })
     let carrier = HubCarrier(try HubAddress(FakeHub.base), over: hub, time: time)
     hub.answer { _ in .success(FakeHub.answer(429, headers: ["retry-after": "\(seconds)"])) }
@@ -142,7 +142,7 @@ struct HubPausesTests {
   @Test("double up to the largest, and are shortened by up to a half")
   func pauses() {
     for (random, factor) in [(0.0, 1.0), (1.0, 0.5)] {
-      var pauses = HubPauses()
+      var pauses = Backoff()
       let expected = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]
       for pause in expected { #expect(pauses.next { random } == Int(Double(pause) * factor)) }
       pauses.reset()

@@ -188,7 +188,7 @@ struct HubPlaceTests {
     let minutes = Mutex<UInt64>(0)
     let place = try FakeHubPlace()
     let connection = try place.connection(
-      time: HubTime(
+      time: RetryTiming(
         pause: { _, _ in }, random: { 0.5 }, now: { minutes.withLock { $0 } * 60_000_000_000 }))
     let objects = HubPlace(connection, changes: HubWatch(connection))
     try objects.put(name(1), [UInt8](repeating: 1, count: 60 * HubLimits.bytesPerSecond))

@@ -202,7 +202,11 @@ struct HubSyncTests {
     _ = try carriers[0].sync(devices[0], options: SyncOptions())
     #expect(try await watching.value)
     _ = try carrier.sync(store, options: SyncOptions())
-    #expect(devices[0].digest == devices[1].digest)
+    // The hub may tell the first of several objects alone.
+    while devices[0].digest != devices[1].digest {
+      try #require(try carrier.watch(store, milliseconds: 600_000))
+      _ = try carrier.sync(store, options: SyncOptions())
+    }
   }
 
   // MARK: - A hub that lies

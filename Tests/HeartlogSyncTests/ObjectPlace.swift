@@ -15,11 +15,16 @@ final class ObjectPlace: Sendable {
     case memory
     /// Memory that answers in small parts, and carriers that continue where they were.
     case parts
+    /// A WebDAV share of a server that keeps no conditions.
+    case webDAV
+    /// A bucket that is listed in small pages.
+    case s3
   }
 
   private enum Implementation: Sendable {
     case directory(MemoryFileSystem)
     case memory(MemoryPlace)
+    case storage(FakeStorage)
   }
 
   static let root = "/cloud"
@@ -42,6 +47,10 @@ final class ObjectPlace: Sendable {
       let memory = MemoryPlace(pageMax: kind == .parts ? 3 : 1_000)
       objects = memory
       implementation = .memory(memory)
+    case .webDAV, .s3:
+      let storage = FakeStorage(kind == .s3 ? .s3 : .webDAV, kind == .s3 ? .kept : .refused)
+      objects = storage.place
+      implementation = .storage(storage)
     }
   }
 
@@ -68,6 +77,7 @@ final class ObjectPlace: Sendable {
   func names() throws -> [String] {
     switch implementation {
     case .memory(let memory): return memory.objects.keys.sorted()
+    case .storage(let storage): return storage.objects.keys.sorted()
     case .directory(let files):
       func names(_ folder: String) throws -> [String] {
         try files.entries(of: "\(Self.root)/\(folder)").flatMap { entry in
@@ -82,6 +92,7 @@ final class ObjectPlace: Sendable {
   func bytes(_ name: String) throws -> [UInt8] {
     switch implementation {
     case .memory(let memory): return memory.objects[name] ?? []
+    case .storage(let storage): return storage.objects[name] ?? []
     case .directory(let files): return try files.contents(of: "\(Self.root)/\(name)")
     }
   }
@@ -90,6 +101,7 @@ final class ObjectPlace: Sendable {
   func replace(_ name: String, with bytes: [UInt8]?) throws {
     switch implementation {
     case .memory(let memory): memory.replace(name, with: bytes)
+    case .storage(let storage): storage.replace(name, with: bytes)
     case .directory(let files):
       let path = "\(Self.root)/\(name)"
       if try files.info(path) != nil { try files.remove(path) }

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFiles
 import HeartlogSync
 
 /// A PEER: the address of another store.
@@ -12,8 +13,13 @@ enum PeerAddress: Hashable, Sendable {
   case ssh(SSHAddress)
   /// A hub, and perhaps a vault there.
   case hub(HubAddress)
+  /// A WebDAV share or a bucket.
+  case storage(String, endpoint: String? = nil, isInsecure: Bool = false)
 
-  init(_ text: String) throws(CommandError) {
+  /// - Parameters:
+  ///   - endpoint: where a bucket is.
+  ///   - isInsecure: whether storage may be asked without TLS.
+  init(_ text: String, endpoint: String? = nil, isInsecure: Bool = false) throws(CommandError) {
     if text.hasPrefix("folder:") {
       self = .folder(try Self.rest(text, "folder:", "folder:DIR"))
     } else if text.hasPrefix("exec:") {
@@ -24,6 +30,9 @@ enum PeerAddress: Hashable, Sendable {
       }
     } else if text.hasPrefix("https:") || text.hasPrefix("http:") {
       self = .hub(try Self.hub(text))
+    } else if StorageAddress.schemes.contains(where: text.hasPrefix) {
+      do { _ = try StorageAddress(text, endpoint: endpoint) } catch { throw .usage(error.message) }
+      self = .storage(text, endpoint: endpoint, isInsecure: isInsecure)
     } else if text.isEmpty {
       throw .usage("PEER is empty")
     } else {
@@ -43,21 +52,34 @@ enum PeerAddress: Hashable, Sendable {
     return rest
   }
 
-  /// How long `--watch` waits between syncs, in milliseconds; longer if each sync starts a command.
-  var pauseMilliseconds: UInt32 {
+  /// How long `--watch` waits between syncs, in milliseconds: longer if each sync starts a command, and at servers that count requests longer
+  /// and longer as long as nothing comes.
+  var pauses: Backoff {
     switch self {
-    case .store, .folder: 3_000
-    case .command, .ssh: 20_000
-    case .hub: 300_000
+    case .store, .folder: Backoff(first: 3_000, largest: 3_000)
+    case .command, .ssh: Backoff(first: 20_000, largest: 20_000)
+    case .hub: Backoff(first: 300_000, largest: 300_000)
+    case .storage: Backoff(first: 60_000, largest: 1_800_000)
     }
   }
 
+  /// How long `--watch` waits at least before it sends what was written here.
+  var pauseMin: Int { if case .storage = self { 10_000 } else { 0 } }
+
   /// Where objects are, if the peer is a place for them.
-  var place: String { if case .hub = self { "at the hub" } else { "in the folder" } }
+  var place: String {
+    switch self {
+    case .hub: "at the hub"
+    case .storage: "at the server"
+    case .store, .folder, .command, .ssh: "in the folder"
+    }
+  }
 
   /// What a person should know of the way to the peer; nil if there is nothing.
   var warning: String? {
-    guard case .hub(let address) = self, !address.isEncrypted, !address.isLoopback else { return nil }
+    guard case .hub(let address) = self, !address.origin.isEncrypted, !address.origin.isLoopback else {
+      return nil
+    }
     return "the connection to \(address.host) is not encrypted: whoever is on the way can read what is not "
       + "encrypted itself. Use https://."
   }
@@ -71,6 +93,18 @@ enum PeerAddress: Hashable, Sendable {
     case .hub(let address):
       return try HubCarrier(
         address.description, invitation: context.environment["HEARTLOG_HUB_INVITATION"])
+    case .storage(let text, let endpoint, let isInsecure):
+      let stored = StoredCredentials(environment: context.environment, fileSystem: POSIXFileSystem())
+      let address =
+        text.hasPrefix("s3:")
+        ? try StorageAddress(text, endpoint: endpoint ?? stored.endpoint, region: try stored.region())
+        : try StorageAddress(text)
+      guard address.origin.isEncrypted || address.origin.isLoopback || isInsecure else {
+        throw CommandError.usage(
+          "the connection to \(address.origin.host) is not encrypted: whoever is on the way can read the password and what is not encrypted itself",
+          hint: "Use davs:// or https://, or say --insecure.")
+      }
+      return StorageCarrier(address, credentials: try stored.credentials(for: address))
     case .command(let command): return try CommandCarrier.shell(command)
     case .ssh(let address): return CommandCarrier.ssh(address, program: context.environment["HEARTLOG_SSH"])
     case .store(let path):

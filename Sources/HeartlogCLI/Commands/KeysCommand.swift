@@ -100,9 +100,9 @@ struct KeysCommand: Command {
   private static func checkIsDevice(_ peer: PeerAddress) throws(CommandError) {
     switch peer {
     case .store, .command, .ssh: break
-    case .folder, .hub:
+    case .folder, .hub, .storage:
       throw .usage(
-        "a device is paired with another one, not with a folder or a hub",
+        "a device is paired with another one, not with a folder or a server",
         hint: "Through these, the recovery code admits it: \"heartlog keys join -\".")
     }
   }

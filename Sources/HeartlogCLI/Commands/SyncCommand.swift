@@ -7,12 +7,16 @@ import Synchronization
 struct SyncCommand: Command {
   private static let peer = Argument(
     "PEER", .required, .peer,
-    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT]."
+    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT]. Or storage: davs://host/path, s3://bucket/prefix."
   )
   private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
   private static let encrypted = Option.flag(
-    "encrypted", "Encrypt the vault, if it is not: folders and hubs get nothing else of it from now on.")
+    "encrypted", "Encrypt the vault, if it is not: folders and servers get nothing else of it from now on.")
+  private static let endpoint = Option.value(
+    "endpoint", "URL", .text, "Where the bucket is. Default: AWS_ENDPOINT_URL, else Amazon.")
+  private static let insecure = Option.flag(
+    "insecure", "Use storage without TLS, although it is on another machine.")
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
 
@@ -21,7 +25,7 @@ struct SyncCommand: Command {
 
   static let description = CommandDescription(
     name: "sync", group: .devices, summary: "exchange commits with another store",
-    arguments: [peer], options: [pull, dryRun, .join, encrypted, watch, deadline],
+    arguments: [peer], options: [pull, dryRun, .join, encrypted, watch, deadline, endpoint, insecure],
     page: #"""
       Each device's log is shipped unchanged, including those of third devices, and replayed. Afterwards both stores have the same favorites;
       the last tap wins. An interrupted sync continues where it ended.
@@ -33,21 +37,29 @@ struct SyncCommand: Command {
       https:// is a hub, a server that keeps what devices put there, and tells others at once with --watch. The first sync creates the vault. A
       further device names it in the address, and one that is in it runs "heartlog hub URL admit KEY".
 
+      davs:// is a WebDAV share, such as that of Nextcloud, ownCloud, Apache or a NAS; dav:// is one without TLS. s3:// is a bucket. Their
+      servers need nothing of Heartlog, and tell nobody that there is something new: with --watch they are asked once a minute or two, and
+      less often as long as nothing comes. The user and the password of a share are taken from HEARTLOG_WEBDAV_USER and
+      HEARTLOG_WEBDAV_PASSWORD or from ~/.netrc, the key of a bucket from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or from
+      ~/.aws/credentials.
+
       This device signs its log with a key of its own first. Commits that another device has not signed are held until it does. Stores that have
       synced with others belong to a vault; two vaults are mixed only with --join.
 
-      With --encrypted, this device makes the keys of the vault, and whoever has the folder or the hub reads nothing. From then on that is so
+      With --encrypted, this device makes the keys of the vault, and whoever has the folder or the server reads nothing. From then on that is so
       without the option: "heartlog keys" admits and revokes devices.
 
       heartlog sync ssh://anna@desk.local/~/favorites.heartlog  # Sync with another machine.
       heartlog sync folder:Dropbox/heartlog --watch  # Sync through a cloud folder until interrupted.
       heartlog sync https://hub.example.org --watch  # Sync through a hub until interrupted.
+      heartlog sync davs://cloud.example.org/remote.php/dav/files/anna/heartlog  # Sync through a share of Nextcloud.
+      heartlog sync s3://favorites --endpoint https://s3.example.org  # Sync through a bucket.
       heartlog sync folder:Dropbox/heartlog --encrypted  # Sync through a folder that nobody else can read.
       heartlog sync backup/favorites.heartlog --dry-run  # Report how much would go each way.
 
       65: The peer violated the protocol, or one of the stores is damaged; sound streams were received.
-      1: The hub does not admit this device yet.
-      66: The store, the folder or the peer does not exist.
+      1: The hub does not admit this device yet, or a server refuses the credentials.
+      66: The store, the folder, the bucket or the peer does not exist.
       74: The connection to the peer failed.
       75: The peer was silent for 30 seconds, a store is locked, or the deadline came first.
       """#)
@@ -59,7 +71,13 @@ struct SyncCommand: Command {
 
   init(_ arguments: Arguments) throws(CommandError) {
     peerText = arguments.text(Self.peer)
-    peer = try PeerAddress(peerText)
+    peer = try PeerAddress(
+      peerText, endpoint: arguments.text(Self.endpoint), isInsecure: arguments.has(Self.insecure))
+    if arguments.has(Self.endpoint) || arguments.has(Self.insecure) {
+      guard case .storage = peer else {
+        throw .usage("--endpoint and --insecure can be used with dav:// and s3:// only")
+      }
+    }
     var options = SyncOptions()
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
@@ -70,10 +88,10 @@ struct SyncCommand: Command {
     watches = arguments.has(Self.watch)
     if options.encrypts {
       switch peer {
-      case .folder, .hub: break
+      case .folder, .hub, .storage: break
       case .store, .command, .ssh:
         throw .usage(
-          "--encrypted can be used with folder:DIR and a hub only",
+          "--encrypted can be used with folder:DIR, a hub and storage only",
           hint: "The other ways are between two devices alone.")
       }
       if options.isDryRun { throw .usage("--encrypted cannot be used with --dry-run") }
@@ -135,7 +153,9 @@ struct SyncRun {
     /// The incomplete parts of the last round, which are reported once.
     var reported: [String] = []
     var warned: Set<ReplicaID?> = []
-    var pauses = HubPauses()
+    /// After rounds that failed at a hub.
+    var absences = Backoff()
+    var pauses = peer.pauses
     while !StopSignal.isRaised {
       // What is written while the round runs may not be in it.
       let start = try Self.heads(store)
@@ -150,6 +170,7 @@ struct SyncRun {
         if !clocks.isSubset(of: warned) { try warn(page.warnings) }
         warned.formUnion(clocks)
         hasReportedFailure = false
+        if page.hasNews { pauses.reset() }
       } catch let error as HeartlogError where Self.passes(error) {
         guard !StopSignal.isRaised else { break }
         if !hasReportedFailure {
@@ -162,11 +183,12 @@ struct SyncRun {
       context.unreported.clear()
       // Otherwise the process keeps what its largest round needed, once for each thread that took part in one.
       heartlog_release_memory()
+      let pause = pauses.next { 0 }
       if let hub = kept as? HubCarrier {
-        if !hasReportedFailure { pauses.reset() }
-        try watch(store, hub, isAway: hasReportedFailure, since: start, &pauses)
+        if !hasReportedFailure { absences.reset() }
+        try watch(store, hub, pause, isAway: hasReportedFailure, since: start, &absences)
       } else {
-        try pause(store, since: start)
+        try wait(store, pause, since: start)
       }
     }
     try store.close()
@@ -230,11 +252,12 @@ struct SyncRun {
   }
 
   /// Waits until this store's log is another one than that of `start`, the pause is over, or a signal comes.
-  private func pause(_ store: FavoritesStore, since start: [Head]) throws {
-    for _ in 0..<(peer.pauseMilliseconds / Self.lookMilliseconds) {
-      guard !StopSignal.isRaised else { return }
-      Terminal.pause(milliseconds: Self.lookMilliseconds)
-      if try Self.heads(store) != start { return }
+  private func wait(_ store: FavoritesStore, _ milliseconds: Int, since start: [Head]) throws {
+    var passed = 0
+    while passed < milliseconds, !StopSignal.isRaised {
+      Terminal.pause(milliseconds: UInt32(Self.lookMilliseconds))
+      passed += Self.lookMilliseconds
+      if passed >= peer.pauseMin, try Self.heads(store) != start { return }
     }
   }
 
@@ -243,13 +266,14 @@ struct SyncRun {
   /// - Parameters:
   ///   - isAway: Whether the hub could not be reached just now, or does not take this device.
   ///   - start: What the log was when the last round began.
-  ///   - pauses: How long to stay away from such a hub.
+  ///   - absences: How long to stay away from such a hub.
   private func watch(
-    _ store: FavoritesStore, _ hub: HubCarrier, isAway: Bool, since start: [Head], _ pauses: inout HubPauses
+    _ store: FavoritesStore, _ hub: HubCarrier, _ milliseconds: Int, isAway: Bool, since start: [Head],
+    _ absences: inout Backoff
   ) throws {
     if !isAway {
       do throws(HeartlogError) {
-        _ = try hub.watch(store, milliseconds: Int(peer.pauseMilliseconds)) {
+        _ = try hub.watch(store, milliseconds: milliseconds) {
           // What is wrong with the store, the next round says.
           StopSignal.isRaised || (try? Self.heads(store)) != start
         }
@@ -259,7 +283,7 @@ struct SyncRun {
         guard Self.passes(error) else { throw error }
       }
     }
-    HubTime.system.pause(pauses.next(HubTime.system.random)) { StopSignal.isRaised }
+    RetryTiming.system.pause(absences.next(RetryTiming.system.random)) { StopSignal.isRaised }
   }
 
   private static func heads(_ store: FavoritesStore) throws -> [Head] {
@@ -267,7 +291,7 @@ struct SyncRun {
     return store.read { $0.heads }
   }
 
-  private static let lookMilliseconds: UInt32 = 250
+  private static let lookMilliseconds = 250
 
   /// Whether a later round may succeed.
   private static func passes(_ error: HeartlogError) -> Bool {

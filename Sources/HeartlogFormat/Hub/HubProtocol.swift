@@ -2,14 +2,14 @@
 package struct HubAddress: Hashable, Sendable, CustomStringConvertible {
   /// The address as it was given.
   package let description: String
-  /// The value of the `Host` header: the host in lower case, with the port unless it is the scheme's own.
-  package let host: String
+  package let origin: HTTPOrigin
   /// The scheme, the host and the prefix, without a slash at the end.
   package let base: String
   /// The vault that the address names.
   package let vault: VaultID?
-  /// Whether what travels is encrypted.
-  package let isEncrypted: Bool
+
+  /// The value of the `Host` header.
+  package var host: String { origin.host }
 
   /// Parses an address.
   ///
@@ -17,6 +17,7 @@ package struct HubAddress: Hashable, Sendable, CustomStringConvertible {
   package init(_ text: String) throws(HeartlogError) {
     description = text
     let rest: Substring
+    let isEncrypted: Bool
     if text.hasPrefix("https://") {
       (rest, isEncrypted) = (text.dropFirst("https://".count), true)
     } else if text.hasPrefix("http://") {
@@ -34,56 +35,18 @@ package struct HubAddress: Hashable, Sendable, CustomStringConvertible {
     if parts.last == "" { parts.removeLast() }
     vault = parts.last.flatMap { VaultID($0) }
     if vault != nil { parts.removeLast() }
-    guard let (name, port) = Self.split(authority), parts.allSatisfy(Self.isSegment) else {
-      throw HeartlogError(.invalid, "not the address of a hub: \(text)")
-    }
-    let ownPort = isEncrypted ? 443 : 80
-    host = port.map { $0 == ownPort ? name : "\(name):\($0)" } ?? name
-    base = "\(isEncrypted ? "https" : "http")://\(host)" + parts.map { "/\($0)" }.joined()
+    guard let origin = HTTPOrigin(authority, isEncrypted: isEncrypted), parts.allSatisfy(Self.isSegment)
+    else { throw HeartlogError(.invalid, "not the address of a hub: \(text)") }
+    self.origin = origin
+    base = origin.url + parts.map { "/\($0)" }.joined()
   }
 
   /// The address of a vault at the same hub.
   package func address(of vault: VaultID) -> String { "\(base)/\(vault)" }
 
-  /// Whether the hub is on this machine, by its name.
-  package var isLoopback: Bool {
-    ["localhost", "127.0.0.1", "[::1]"].contains { host == $0 || host.hasPrefix("\($0):") }
-  }
-
-  /// The name and the port of a host; `nil` if it has other characters than names and addresses have.
-  private static func split(_ authority: String) -> (name: String, port: Int?)? {
-    var name = authority[...]
-    var port: Int?
-    // In an IPv6 address, only a colon after the bracket starts the port.
-    if let colon = name.lastIndex(of: ":"), !name[colon...].contains("]") {
-      let digits = name[name.index(after: colon)...]
-      guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-        let number = Int(digits), (1...65_535).contains(number)
-      else { return nil }
-      port = number
-      name = name[..<colon]
-    }
-    let isLiteral = name.hasPrefix("[") && name.hasSuffix("]")
-    let inner = isLiteral ? name.dropFirst().dropLast() : name
-    let others = isLiteral ? ":." : "-._"
-    guard !inner.isEmpty, inner.utf8.allSatisfy({ isAlphanumeric($0) || others.utf8.contains($0) }),
-      inner.utf8.first != UInt8(ascii: "-")
-    else { return nil }
-    return (String(name), port)
-  }
-
   private static func isSegment(_ segment: Substring) -> Bool {
     !segment.isEmpty && segment != "." && segment != ".."
-      && segment.utf8.allSatisfy { isAlphanumeric($0) || "-._~".utf8.contains($0) }
-  }
-
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"):
-      true
-    default: false
-    }
+      && segment.utf8.allSatisfy { HTTPOrigin.isAlphanumeric($0) || "-._~".utf8.contains($0) }
   }
 }
 

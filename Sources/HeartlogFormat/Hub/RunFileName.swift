@@ -128,6 +128,9 @@ package struct ObjectPath {
     return id
   }
 
+  /// Whether a name is one that Heartlog gives to an object, or that a program which syncs folders gave to a copy of one.
+  package static func isObjectOrCopy(_ name: String) -> Bool { isKey(name) || ObjectPath(name)?.file != nil }
+
   /// Whether a name is one that Heartlog gives to an object of a hub. A hub has no copies: no program that syncs folders ever sees it.
   package static func isObject(_ name: String) -> Bool {
     guard name.utf8.count <= HubLimits.nameBytesMax else { return false }

@@ -15,6 +15,15 @@ package protocol HTTPTransport: Sendable {
   ) throws(HTTPFailure) -> HTTPAnswer
 }
 
+/// A transport through what the system has.
+func systemTransport() -> any HTTPTransport {
+  #if canImport(Darwin)
+    URLSessionTransport()
+  #else
+    CurlTransport()
+  #endif
+}
+
 extension HTTPTransport {
   /// Returns the whole answer to a request.
   package func send(_ request: HTTPRequest, isOver: () -> Bool) throws(HTTPFailure) -> HTTPAnswer {

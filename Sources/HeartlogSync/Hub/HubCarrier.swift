@@ -23,20 +23,14 @@ public final class HubCarrier: Carrier {
   private let address: HubAddress
   private let invitation: String?
   private let transport: any HTTPTransport
-  private let time: HubTime
+  private let time: RetryTiming
   /// The last vault and key that something was done with. Both may change while a store is in use.
   private let link = Mutex<Link?>(nil)
 
   public var description: String { address.description }
 
   /// Whether what travels is encrypted. Over `http`, everybody on the way reads the contents of a vault that is not encrypted itself.
-  package var isEncrypted: Bool { address.isEncrypted }
-
-  #if canImport(Darwin)
-    private static var system: any HTTPTransport { URLSessionTransport() }
-  #else
-    private static var system: any HTTPTransport { CurlTransport() }
-  #endif
+  package var isEncrypted: Bool { address.origin.isEncrypted }
 
   /// Creates a carrier through the hub at an address.
   ///
@@ -49,12 +43,12 @@ public final class HubCarrier: Carrier {
   }
 
   package convenience init(_ text: String, invitation: String? = nil) throws(HeartlogError) {
-    self.init(try HubAddress(text), invitation: invitation, over: Self.system)
+    self.init(try HubAddress(text), invitation: invitation, over: systemTransport())
   }
 
   package init(
     _ address: HubAddress, invitation: String? = nil, over transport: any HTTPTransport,
-    time: HubTime = .system
+    time: RetryTiming = .system
   ) {
     self.address = address
     self.invitation = invitation
@@ -96,10 +90,7 @@ public final class HubCarrier: Carrier {
       return try link.carrier.sync(store, through: place, options: options)
     } catch {
       guard error.isEarlyEnd else { throw error }
-      var report = SyncReport()
-      report.isDryRun = options.isDryRun
-      report.unfinished = SyncReport.Unfinished()
-      return report
+      return .unfinished(options)
     }
   }
 

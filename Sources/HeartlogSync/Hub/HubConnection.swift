@@ -13,8 +13,7 @@ final class HubConnection: Sendable {
   private let invitation: String?
   /// The store whose vault it is, with the keys of an encrypted one; `nil` for a vault without a store.
   private let store: FavoritesStore?
-  private let transport: any HTTPTransport
-  private let time: HubTime
+  private let client: HTTPClient
   private struct State {
     /// What the hub gave this client for a while.
     var session: String?
@@ -28,15 +27,14 @@ final class HubConnection: Sendable {
 
   init(
     _ address: HubAddress, vault: VaultID, key: any DeviceKey, invitation: String?,
-    over transport: any HTTPTransport, time: HubTime, of store: FavoritesStore? = nil
+    over transport: any HTTPTransport, time: RetryTiming, of store: FavoritesStore? = nil
   ) {
     self.address = address
     self.vault = vault
     self.key = key
     self.invitation = invitation
     self.store = store
-    self.transport = transport
-    self.time = time
+    client = HTTPClient(transport, time: time, host: "the hub \(address.host)")
   }
 
   /// The path of what belongs to the vault.
@@ -55,7 +53,7 @@ final class HubConnection: Sendable {
 
   /// Begins a sync, which fails when it takes too long for the bytes that are sent and received.
   func beginSync() {
-    let end = time.now() + UInt64(HubLimits.syncSeconds) * 1_000_000_000
+    let end = client.time.now() + UInt64(HubLimits.syncSeconds) * 1_000_000_000
     state.withLock { $0.syncEnd = end }
   }
 
@@ -63,7 +61,7 @@ final class HubConnection: Sendable {
 
   /// - Throws: `timedOut` if the sync has taken too long.
   private func checkTime() throws(HeartlogError) {
-    guard let end = state.withLock({ $0.syncEnd }), time.now() >= end else { return }
+    guard let end = state.withLock({ $0.syncEnd }), client.time.now() >= end else { return }
     throw HeartlogError(
       .timedOut,
       "the hub \(address.host) is too slow: this sync has taken more than \(HubLimits.syncSeconds / 60) minutes. What came is kept: sync again"
@@ -86,10 +84,10 @@ final class HubConnection: Sendable {
   ) throws(HeartlogError) -> HTTPAnswer {
     try checkTime()
     return try inSession(isOver) { (session) throws(HeartlogError) in
-      try trying(isOver) { () throws(HTTPFailure) in
+      try client.trying(isOver) { () throws(HTTPFailure) in
         do throws(HTTPFailure) {
           let request = request(method, path, type, bytesMax, session)
-          let answer = try transport.send(request, isOver: isOver)
+          let answer = try client.transport.send(request, isOver: isOver)
           count((request.body?.count ?? 0) + answer.body.count)
           return answer
         } catch {
@@ -111,13 +109,13 @@ final class HubConnection: Sendable {
     _ path: () -> String, isOver: () -> Bool, receive: ([UInt8]) -> Bool, end: () -> Void
   ) throws(HeartlogError) {
     _ = try inSession(isOver) { (session) throws(HeartlogError) in
-      try trying(isOver) { () throws(HTTPFailure) in
+      try client.trying(isOver) { () throws(HTTPFailure) in
         defer { end() }
         var request = request("GET", path(), .none, HubLimits.jsonBytesMax, session)
         request.headers.append(("Accept", "text/event-stream"))
         // A comment comes every 30 seconds.
         request.silenceSecondsMax = 75
-        return try transport.stream(request, isOver: isOver, receive: receive)
+        return try client.transport.stream(request, isOver: isOver, receive: receive)
       }
     }.checked(for: "GET changes", at: self)
   }
@@ -173,8 +171,8 @@ final class HubConnection: Sendable {
   ) throws(HeartlogError) -> HTTPAnswer {
     var isRetry = false
     while true {
-      let answer = try trying(isOver) { () throws(HTTPFailure) in
-        try transport.send(
+      let answer = try client.trying(isOver) { () throws(HTTPFailure) in
+        try client.transport.send(
           request("POST", "/v1/challenges", .json(Array("{}".utf8)), HubLimits.jsonBytesMax, nil),
           isOver: isOver)
       }
@@ -191,12 +189,12 @@ final class HubConnection: Sendable {
       body.endObject()
       // Without a second try: the challenge is used up by the first one.
       let outcome = Result { () throws(HTTPFailure) in
-        try transport.send(
+        try client.transport.send(
           request(method, path, .json(body.bytes), HubLimits.jsonBytesMax, nil), isOver: isOver)
       }
       switch outcome {
       case .success(let answer) where answer.status != 401 || isRetry: return answer
-      case .failure(let failure) where isRetry || !failure.mayPass: throw .unanswered(failure, at: address)
+      case .failure(let failure) where isRetry || !failure.mayPass: throw client.error(failure)
       default: isRetry = true
       }
     }
@@ -233,35 +231,12 @@ final class HubConnection: Sendable {
     return request
   }
 
-  /// Makes an attempt, and others after pauses that grow, as long as the failure may pass soon.
-  private func trying(
-    _ isOver: () -> Bool, _ attempt: () throws(HTTPFailure) -> HTTPAnswer
-  ) throws(HeartlogError) -> HTTPAnswer {
-    var pauses = HubPauses(first: 200, largest: 2_000)
-    for left in (0..<Self.attempts).reversed() {
-      var pause = pauses.next(time.random)
-      do throws(HTTPFailure) {
-        let answer = try attempt()
-        guard [429, 502, 503, 504].contains(answer.status), left > 0 else { return answer }
-        let wanted = min(max(0, answer.headers["retry-after"].flatMap { Int($0) } ?? 0), 86_400) * 1_000
-        guard wanted <= Self.pauseMax else { return answer }
-        pause = max(pause, wanted)
-      } catch {
-        guard error.mayPass, left > 0 else { throw .unanswered(error, at: address) }
-      }
-      time.pause(pause, isOver)
-      guard !isOver() else { throw .endedEarly }
-    }
-    preconditionFailure("the last attempt returns or throws")
+  /// Waits for the next of the pauses, or until it is over.
+  func pause(_ pauses: inout Backoff, _ isOver: () -> Bool) {
+    client.time.pause(pauses.next(client.time.random), isOver)
   }
 
-  /// Waits for a pause that `next` chooses, or until it is over.
-  func pause(_ next: (() -> Double) -> Int, _ isOver: () -> Bool) { time.pause(next(time.random), isOver) }
-
   static let tooLarge = 413
-  private static let attempts = 4
-  /// The longest pause that a hub may ask for, in milliseconds. If it asks for a longer one, the sync fails and says so.
-  private static let pauseMax = 5_000
 }
 
 /// The body of a request.
@@ -269,16 +244,6 @@ enum HubBody {
   case none
   case json([UInt8])
   case object([UInt8])
-}
-
-extension HTTPFailure {
-  /// Whether the same request may succeed a moment later.
-  fileprivate var mayPass: Bool {
-    switch kind {
-    case .unreachable, .silent, .broken: true
-    case .untrusted, .over, .tooLarge, .missingLibrary, .slow: false
-    }
-  }
 }
 
 /// The keys that a hub admits to a vault: "Vaults and keys" in docs/hub.md.
@@ -336,7 +301,7 @@ extension HTTPAnswer {
     let address = connection.address
     switch status {
     case 300..<400:
-      let place = headers["location"].map { " to \(Self.visible($0))" } ?? ""
+      let place = headers["location"].map { " to \(HTTPClient.visible($0))" } ?? ""
       throw HeartlogError(
         .peer,
         "the hub \(address.host) redirects\(place), and redirects are not followed: use that address if you trust it"
@@ -368,13 +333,7 @@ extension HTTPAnswer {
   fileprivate var sentence: String {
     guard let json = try? JSONValue.parse(body, depthMax: 8), let text = json["error"]?.string, !text.isEmpty
     else { return "" }
-    return " (\(Self.visible(text)))"
-  }
-
-  /// A text of a hub as a line of a terminal may have it.
-  private static func visible(_ text: String) -> String {
-    let shown = text.unicodeScalars.prefix(200).filter { $0.properties.generalCategory != .control }
-    return String(String.UnicodeScalarView(shown))
+    return " (\(HTTPClient.visible(text)))"
   }
 }
 
@@ -394,76 +353,4 @@ extension HeartlogError {
     HeartlogError(
       .peer, "there seems to be no hub at \(connection.address.base): it sent \(what)")
   }
-
-  static func unanswered(_ failure: HTTPFailure, at address: HubAddress) -> HeartlogError {
-    switch failure.kind {
-    case .over: .endedEarly
-    case .unreachable:
-      HeartlogError(.inputOutput, "cannot connect to the hub \(address.host): \(failure.reason)")
-    case .untrusted:
-      HeartlogError(
-        .inputOutput,
-        "the hub \(address.host) does not prove that it is that host: \(failure.reason). Nothing was sent")
-    case .silent: HeartlogError(.timedOut, "the hub \(address.host) was silent for too long")
-    case .slow: HeartlogError(.timedOut, "the hub \(address.host) is too slow: \(failure.reason)")
-    case .tooLarge: HeartlogError(.peer, "the hub \(address.host) sent too much: \(failure.reason)")
-    case .broken:
-      HeartlogError(.inputOutput, "the connection to the hub \(address.host) broke: \(failure.reason)")
-    case .missingLibrary: HeartlogError(.inputOutput, failure.reason)
-    }
-  }
-}
-
-/// How a client waits. Tests do not.
-package struct HubTime: Sendable {
-  /// Waits for so many milliseconds, or until it is over.
-  package var pause: @Sendable (_ milliseconds: Int, _ isOver: () -> Bool) -> Void
-  /// A number from 0 to 1, so that clients that lost a hub at once do not come back at once.
-  package var random: @Sendable () -> Double
-  /// Nanoseconds since some fixed point.
-  package var now: @Sendable () -> UInt64
-
-  package init(
-    pause: @escaping @Sendable (_ milliseconds: Int, _ isOver: () -> Bool) -> Void,
-    random: @escaping @Sendable () -> Double,
-    now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds
-  ) {
-    self.pause = pause
-    self.random = random
-    self.now = now
-  }
-
-  /// The clock of the machine.
-  package static let system = HubTime(
-    pause: { milliseconds, isOver in
-      let end = MonotonicClock.nanoseconds() + UInt64(max(0, milliseconds)) * 1_000_000
-      while !isOver() {
-        let now = MonotonicClock.nanoseconds()
-        guard now < end else { return }
-        usleep(UInt32(clamping: min((end - now) / 1_000, 100_000)))
-      }
-    }, random: { .random(in: 0...1) })
-}
-
-/// Pauses that double, each shortened at random by up to a half.
-package struct HubPauses: Sendable {
-  private let first: Int
-  private let largest: Int
-  private var current: Int
-
-  /// - Parameters:
-  ///   - first: The first pause, in milliseconds.
-  ///   - largest: The pause that all others are at most.
-  package init(first: Int = 1_000, largest: Int = 60_000) {
-    self.first = first
-    self.largest = largest
-    current = first
-  }
-
-  package mutating func next(_ random: () -> Double) -> Int {
-    defer { current = min(current * 2, largest) }
-    return current - Int(Double(current) / 2 * random())
-  }
-
-  package mutating func reset() { current = first }
 }

@@ -60,7 +60,7 @@ final class HubWatch: Sendable {
 
   /// Reads the stream, and opens it again when it ends, until nobody waits for it any more.
   private static func run(_ connection: HubConnection, _ changes: ChangeBuffer) {
-    var pauses = HubPauses()
+    var pauses = Backoff()
     while !changes.isOver {
       var events = EventStream(bytesMax: HubLimits.jsonBytesMax)
       let start = MonotonicClock.nanoseconds()
@@ -85,7 +85,7 @@ final class HubWatch: Sendable {
       }
       // A hub ends each stream with its session.
       if MonotonicClock.nanoseconds() - start > steadyNanoseconds { pauses.reset() }
-      connection.pause({ pauses.next($0) }, { changes.isOver })
+      connection.pause(&pauses) { changes.isOver }
     }
     changes.end(nil)
   }

@@ -113,7 +113,7 @@ package final class DirectoryPlace: Place {
 
   /// - Throws: `invalid` for a name that leads out of the directory.
   private func path(of name: String) throws(HeartlogError) -> String {
-    guard ObjectPath(name) != nil || ObjectPath.isKey(name) else {
+    guard ObjectPath.isObjectOrCopy(name) else {
       throw HeartlogError(.invalid, "\(name) is no name of an object")
     }
     return "\(path)/\(name)"
@@ -192,7 +192,7 @@ struct DirectoryListing {
       // A file that is in the cloud and not downloaded: ".….icloud".
       let isHidden = name.hasPrefix(".") && name.hasSuffix(".icloud")
       let object = "\(folder)/\(isHidden ? name.dropFirst().dropLast(".icloud".count) : name[...])"
-      guard ObjectPath.isKey(object) || ObjectPath(object)?.file != nil else {
+      guard ObjectPath.isObjectOrCopy(object) else {
         foreignCount += 1
         continue
       }
@@ -210,14 +210,7 @@ struct DirectoryListing {
     }
   }
 
-  /// A hash of the names and sizes.
-  var cursor: PlaceCursor {
-    var hasher = SHA256Hasher()
-    for entry in entries {
-      hasher.update(Array("\(entry.name)\n\(entry.byteCount.map { String($0) } ?? "")\n".utf8))
-    }
-    return PlaceCursor(hasher.finish().description)
-  }
+  var cursor: PlaceCursor { PlaceCursor(hashing: entries) }
 
   /// The entries of a directory; `nil` if it is not one or does not exist.
   private static func entries(_ path: String, _ fileSystem: any FileSystem) throws(HeartlogError) -> [String]?

@@ -58,6 +58,15 @@ package struct PlaceCursor: Hashable, Sendable {
   package let text: String
 
   package init(_ text: String) { self.text = text }
+
+  /// A hash of all names and sizes, for a place that has no numbers for its changes.
+  init(hashing entries: [ObjectList.Entry]) {
+    var hasher = SHA256Hasher()
+    for entry in entries {
+      hasher.update(Array("\(entry.name)\n\(entry.byteCount.map { String($0) } ?? "")\n".utf8))
+    }
+    text = hasher.finish().description
+  }
 }
 
 /// An answer of a place.

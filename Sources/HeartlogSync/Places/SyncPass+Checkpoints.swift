@@ -12,6 +12,8 @@ extension SyncPass {
     for file in listing.checkpoints
     where file.writer == file.stream && file.writer != store.replica && file.name.isEnd {
       try options.checkTime()
+      // It agreed with the vault that this store is in.
+      if memory.checked.contains(file.path) { continue }
       // Whoever can put files must not lead devices where they have no key.
       guard let theirs = try readCheckpoint(file)?.vault, !theirs.id.isEncrypted else { continue }
       switch VaultAgreement(side, VaultAgreement.Side(membership: theirs)) {

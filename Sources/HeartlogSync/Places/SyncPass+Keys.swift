@@ -21,6 +21,9 @@ extension SyncPass {
       try VaultKeys.encrypt(keys, at: options.clock())
     }
     var ring = try Keyring(of: keys)
+    // What was found out with the keys that are here already.
+    try open(ring)
+    try recall()
     let shown = try found(listing, in: ring)
     let new = ring.take(shown, listed: Set(listing.keys))
     for object in shown where ring.isVoid(object) { voidKeys.insert(object.name) }

@@ -246,10 +246,10 @@ extension SyncPass {
     }
   }
 
-  /// What was found of plain objects says nothing of encrypted ones, and those say which vault their writer is in.
+  /// What was found of plain objects says nothing of encrypted ones, and objects say which vault their writer is in.
   private var scope: String {
-    guard format.isEncrypted else { return "" }
     let belonging = store.vault.map { " \($0.id)\($0.isEstablished ? "" : " provisional")" } ?? ""
+    guard format.isEncrypted else { return belonging }
     // What this device put under an epoch that turned out to be one of a removed member can be read by nobody, and is put again.
     let untrusted = ring.map { ring in ring.epochs.keys.count { ring.state.trusted[$0] == nil } } ?? 0
     return

@@ -302,7 +302,7 @@ final class FakeHub: HTTPTransport {
   }
 }
 
-extension HubTime {
+extension RetryTiming {
   /// Pauses that take no time.
-  static let none = HubTime(pause: { _, _ in }, random: { 0.5 })
+  static let none = RetryTiming(pause: { _, _ in }, random: { 0.5 })
 }

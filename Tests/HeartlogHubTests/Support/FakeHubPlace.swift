@@ -26,7 +26,7 @@ struct FakeHubPlace {
   func objects(seed: UInt64 = 1) throws -> HubPlace { try twoClients(seed: seed).0 }
 
   /// A connection to a new vault.
-  func connection(seed: UInt64 = 1, time: HubTime = .none) throws -> HubConnection {
+  func connection(seed: UInt64 = 1, time: RetryTiming = .none) throws -> HubConnection {
     var random = SeededRandomSource(seed: seed)
     let key = SigningKey(using: &random)
     let connection = HubConnection(
