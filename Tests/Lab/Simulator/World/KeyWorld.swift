@@ -65,6 +65,8 @@ final class KeyWorld: SimulatedWorld {
   private let clock = ManualClock()
   private let uptime = SimulatedUptime()
   private let place: any Place
+  /// What is behind the place, if that is a share or a bucket.
+  private let storage: FakeStorage?
   private let disk: MemoryFileSystem
   /// Where the thief goes on alone: what the place had before anything happened.
   private let hidden = MemoryPlace()
@@ -93,9 +95,14 @@ final class KeyWorld: SimulatedWorld {
     self.network = network
     disk = MemoryFileSystem()
     try disk.createDirectory(Device.folderPath)
+    // One in four is a share or a bucket, and of these every second one does not keep conditions.
+    storage =
+      profile.isFolder || seed % 4 != 0
+      ? nil : FakeStorage(seed % 8 == 0 ? .s3 : .webDAV, seed % 16 < 8 ? .kept : .ignored, pageMax: 50)
     place =
       profile.isFolder
-      ? DirectoryPlace(Device.folderPath, on: disk) : MemoryPlace(pageMax: 50) { network.random.next() }
+      ? DirectoryPlace(Device.folderPath, on: disk)
+      : storage?.place ?? MemoryPlace(pageMax: 50) { network.random.next() }
     let desk = try newDevice(Self.founders[0])
     var keys = try VaultKeys(of: desk.store)
     try keys.make(at: clock.milliseconds) { paper = $0 }
@@ -116,7 +123,8 @@ final class KeyWorld: SimulatedWorld {
   private func newDevice(_ name: String) throws -> VaultDevice {
     let number = everybody.count + 1
     let device = try VaultDevice(
-      name, SimulatedProcess(id: Int32(number), clock: uptime), seed &* 1_000 &+ UInt64(number), clock, place,
+      name, SimulatedProcess(id: Int32(number), clock: uptime), seed &* 1_000 &+ UInt64(number), clock,
+      storage?.place ?? place,
       network)
     everybody.append(device)
     return device
@@ -490,12 +498,14 @@ final class KeyWorld: SimulatedWorld {
   // MARK: - The place
 
   private func names() throws -> [String] {
+    if let storage { return storage.objects.keys.sorted() }
     if let memory = place as? MemoryPlace { return memory.objects.keys.sorted() }
     return World.files(in: Device.folderPath, of: disk)
       .map { String($0.dropFirst(Device.folderPath.utf8.count + 1)) }.sorted()
   }
 
   private func bytes(_ name: String) throws -> [UInt8] {
+    if let storage { return storage.objects[name] ?? [] }
     if let memory = place as? MemoryPlace { return memory.objects[name] ?? [] }
     return try disk.contents(of: "\(Device.folderPath)/\(name)")
   }
@@ -574,7 +584,7 @@ private final class RemotePlace: Place, @unchecked Sendable {
     try calling { () throws(HeartlogError) in
       let list = try place.list(after: cursor)
       // Numbered changes come late in their order; files of a folder in any.
-      guard list.startsOver, cursor?.text != "", network.isLate, place is DirectoryPlace else {
+      guard list.startsOver, cursor?.text != "", network.isLate, !(place is MemoryPlace) else {
         return list
       }
       return ObjectList(
