@@ -103,6 +103,9 @@ struct StorageTests {
         ObjectList.Entry("\(Self.name(3).dropLast(4)) (conflicted copy_2).run", byteCount: 1),
       ])
     #expect(try storage.place.get(Self.name(2), bytesMax: 10) == .absent)
+    // Its writer replaces it, whether it was listed or not.
+    try storage.place.put(Self.name(2), [2])
+    #expect(try storage.place.get(Self.name(2), bytesMax: 10) == .bytes([2]))
     for name in ["../x", "notes & more.txt", ""] {
       #expect(code { try storage.place.put(name, [1]) } == .invalid)
     }
@@ -187,6 +190,11 @@ struct StorageTests {
     }
     storage.answer { _ in .success(page("a b+/=")) }
     #expect(code { _ = try storage.place.list(after: nil) } == .peer)
+    let count = Mutex(0)
+    storage.answer { _ in .success(page("\(count.withLock { $0 += 1; return $0 })")) }
+    #expect(code { _ = try storage.place.list(after: nil) } == .peer)
+    storage.answer { _ in .success(page("a b+/=")) }
+    #expect(code { _ = try storage.place.list(after: nil) } == .peer)
     #expect(storage.requests.last?.url.contains("?continuation-token=a%20b%2B%2F%3D&list-type=2&") == true)
     storage.answer { _ in
       .success(
@@ -217,6 +225,8 @@ struct StorageTests {
     storage.answer(instead: nil)
     #expect(try PlaceCarrier(storage.place).sync(other, options: SyncOptions()).received.commits == 1)
     #expect(try storage.place.get(wanted.key, bytesMax: 5) == .unreadable)
+    storage.answer { _ in .failure(HTTPFailure(.tooLarge, "65 MiB")) }
+    #expect(code { _ = try storage.place.list(after: nil) } == .peer)
   }
 
   @Test(

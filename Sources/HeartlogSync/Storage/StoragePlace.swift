@@ -86,6 +86,7 @@ package struct StoragePlace: Place {
     var entries: [ObjectList.Entry] = []
     var foreignCount = 0
     var next: String?
+    var pageCount = 0
     repeat {
       let answer = try send(
         server.listRequest(page: next), accepting: server.folderRequest == nil ? [] : [404])
@@ -95,8 +96,9 @@ package struct StoragePlace: Place {
       do throws(MalformedError) { page = try server.page(answer.body) } catch {
         throw HeartlogError(.peer, "\(client.host) sent something that is no list of files: \(error)")
       }
-      guard page.next == nil || page.next != next else {
-        throw HeartlogError(.peer, "\(client.host) sent the same page of a list twice")
+      pageCount += 1
+      guard page.next == nil || page.next != next && pageCount < StorageLimits.pagesMax else {
+        throw HeartlogError(.peer, "\(client.host) sent the same page of a list twice, or a list without end")
       }
       entries += page.entries
       foreignCount += page.foreignCount
@@ -133,7 +135,11 @@ package struct StoragePlace: Place {
       try makeFolder(folder)
       answer = try put(request)
     }
-    if answer.status == 412, try isThere(name, bytes) { return }
+    if answer.status == 412 {
+      if try isThere(name, bytes) { return }
+      // An empty file stands there, which a server made before the bytes came that never came.
+      answer = try sendUnchecked(request)
+    }
     try check(answer, request)
     memory.names.withLock { _ = $0.insert(name) }
   }
@@ -200,18 +206,21 @@ package struct StoragePlace: Place {
   private func send(
     _ request: HTTPRequest, accepting accepted: Set<Int> = []
   ) throws(HeartlogError) -> HTTPAnswer {
-    let answer = try sendUnchecked(request)
+    let answer = try sendUnchecked(request, maySurpass: accepted.contains(HubConnection.tooLarge))
     if !accepted.contains(answer.status) { try check(answer, request) }
     return answer
   }
 
-  private func sendUnchecked(_ request: HTTPRequest) throws(HeartlogError) -> HTTPAnswer {
+  /// - Parameter maySurpass: Whether an answer that is larger than asked for is one with the status 413.
+  private func sendUnchecked(
+    _ request: HTTPRequest, maySurpass: Bool = false
+  ) throws(HeartlogError) -> HTTPAnswer {
     try client.trying(isOver, alsoAfter: server.passingStatuses) { () throws(HTTPFailure) in
       do throws(HTTPFailure) {
         return try client.transport.send(
           server.authorized(request, at: StoreOptions.systemTime()), isOver: isOver)
       } catch {
-        guard error.kind == .tooLarge, request.method == "GET" else { throw error }
+        guard error.kind == .tooLarge, maySurpass else { throw error }
         var answer = HTTPAnswer()
         answer.status = HubConnection.tooLarge
         return answer
@@ -262,5 +271,6 @@ package struct StoragePlace: Place {
 /// "Storage" in docs/shipping.md.
 enum StorageLimits {
   static let listBytesMax = 64 << 20
+  static let pagesMax = 10_000
   static let answerBytesMax = 65_536
 }
