@@ -59,7 +59,7 @@ enum PeerAddress: Hashable, Sendable {
     case .store, .folder: Backoff(first: 3_000, largest: 3_000)
     case .command, .ssh: Backoff(first: 20_000, largest: 20_000)
     case .hub: Backoff(first: 300_000, largest: 300_000)
-    case .storage: Backoff(first: 60_000, largest: 1_800_000)
+    case .storage: Backoff(first: 60_000, largest: 600_000)
     }
   }
 

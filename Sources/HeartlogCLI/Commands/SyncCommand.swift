@@ -38,8 +38,8 @@ struct SyncCommand: Command {
       further device names it in the address, and one that is in it runs "heartlog hub URL admit KEY".
 
       davs:// is a WebDAV share, such as that of Nextcloud, ownCloud, Apache or a NAS; dav:// is one without TLS. s3:// is a bucket. Their
-      servers need nothing of Heartlog, and tell nobody that there is something new: with --watch they are asked once a minute or two, and
-      less often as long as nothing comes. The user and the password of a share are taken from HEARTLOG_WEBDAV_USER and
+      servers need nothing of Heartlog, and tell nobody that there is something new: with --watch they are asked once a minute, and less
+      often as long as nothing comes. The user and the password of a share are taken from HEARTLOG_WEBDAV_USER and
       HEARTLOG_WEBDAV_PASSWORD or from ~/.netrc, the key of a bucket from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or from
       ~/.aws/credentials.
 
