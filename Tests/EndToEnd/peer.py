@@ -159,17 +159,19 @@ class Peer:
         return digest(state([commit for stream in self.streams.values() for commit in stream.commits]))
 
     def take(self, replica, name, block, root, extension, proof):
-        """Takes the commits of a run that are new; of a signed stream only with a proof."""
+        """Takes a run, of a signed stream only with a proof. Returns its commits if they are new."""
         stream = self.streams.setdefault(replica, Stream(replica, name))
         first, last = block.commits[0].number, block.commits[-1].number
         check(first <= stream.last + 1, "a gap")
         if last <= stream.last:
-            return check(stream.root(last) == root, "another history")
+            check(stream.root(last) == root, "another history")
+            return []
         check(first == stream.last + 1, "a run that only partly follows")
         check(proof or not stream.note, "commits that are not signed")
         stream.append(block, root, extension, proof)
         if last == (proof or [0])[0]:
             stream.sign(*proof[2:])
+        return block.commits
 
 
 class Dialogue:
@@ -249,14 +251,13 @@ class Dialogue:
         self.send(RUN, data + encoded_block(stream.part(first, last)))
 
     def take(self, body, order):
-        """Takes a run; the number of its last commit."""
+        """Takes a run. Returns the number of its last commit, and the commits that are new."""
         replica, first, count = order[body.varint()], body.varint(1), body.varint(1)
         name = body.text() if first == 1 else ""
         root = body.take(32)
         extension = [body.take(32) for _ in range(body.varint(0, 64))]
         block = read_block(body.take(body.left), replica, first, count)
-        self.peer.take(replica, name, block, root, extension, self.facts.get(replica))
-        return first + count - 1
+        return first + count - 1, self.peer.take(replica, name, block, root, extension, self.facts.get(replica))
 
     def call(self):
         mine = sorted(self.peer.streams)
@@ -294,7 +295,7 @@ class Dialogue:
             while first <= last:
                 kind, body = self.receive()
                 check(kind == RUN, "no run")
-                first = self.take(body, order) + 1
+                first = self.take(body, order)[0] + 1
         for replica, (*_, key, note) in self.facts.items():
             if replica in self.peer.streams:
                 self.peer.streams[replica].sign(key, note)
@@ -332,11 +333,8 @@ class Dialogue:
             elif kind == FACTS:
                 self.read_facts(body, order)
             elif kind == RUN:
-                before = sum(len(commit.events) for stream in self.peer.streams.values() for commit in stream.commits)
-                last = sum(stream.last for stream in self.peer.streams.values())
-                self.take(body, order)
-                commits += sum(stream.last for stream in self.peer.streams.values()) - last
-                events += sum(len(commit.events) for stream in self.peer.streams.values() for commit in stream.commits) - before
+                _, new = self.take(body, order)
+                commits, events = commits + len(new), events + sum(len(commit.events) for commit in new)
             elif kind == LAST:
                 self.send(DONE, varint(commits) + varint(events) + varint(0))
 

@@ -38,8 +38,8 @@ struct SyncCommand: Command {
       further device names it in the address, and one that is in it runs "heartlog hub URL admit KEY".
 
       davs:// is a WebDAV share, such as that of Nextcloud, ownCloud, Apache or a NAS; dav:// is one without TLS. s3:// is a bucket. Their
-      servers need nothing of Heartlog, and tell nobody that there is something new: with --watch they are asked once a minute, and less
-      often as long as nothing comes. The user and the password of a share are taken from HEARTLOG_WEBDAV_USER and
+      servers need nothing of Heartlog and send no notifications: with --watch they are polled once a minute, and less often while nothing
+      comes. The user and the password of a share are taken from HEARTLOG_WEBDAV_USER and
       HEARTLOG_WEBDAV_PASSWORD or from ~/.netrc, the key of a bucket from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or from
       ~/.aws/credentials.
 
@@ -154,7 +154,7 @@ struct SyncRun {
     var reported: [String] = []
     var warned: Set<ReplicaID?> = []
     /// After rounds that failed at a hub.
-    var absences = Backoff()
+    var retryPauses = Backoff()
     var pauses = peer.pauses
     while !StopSignal.isRaised {
       // What is written while the round runs may not be in it.
@@ -185,8 +185,8 @@ struct SyncRun {
       heartlog_release_memory()
       let pause = pauses.next { 0 }
       if let hub = kept as? HubCarrier {
-        if !hasReportedFailure { absences.reset() }
-        try watch(store, hub, pause, isAway: hasReportedFailure, since: start, &absences)
+        if !hasReportedFailure { retryPauses.reset() }
+        try watch(store, hub, pause, isAway: hasReportedFailure, since: start, &retryPauses)
       } else {
         try wait(store, pause, since: start)
       }
@@ -266,10 +266,10 @@ struct SyncRun {
   /// - Parameters:
   ///   - isAway: Whether the hub could not be reached just now, or does not take this device.
   ///   - start: What the log was when the last round began.
-  ///   - absences: How long to stay away from such a hub.
+  ///   - retryPauses: How long to stay away from such a hub.
   private func watch(
     _ store: FavoritesStore, _ hub: HubCarrier, _ milliseconds: Int, isAway: Bool, since start: [Head],
-    _ absences: inout Backoff
+    _ retryPauses: inout Backoff
   ) throws {
     if !isAway {
       do throws(HeartlogError) {
@@ -283,7 +283,7 @@ struct SyncRun {
         guard Self.passes(error) else { throw error }
       }
     }
-    RetryTiming.system.pause(absences.next(RetryTiming.system.random)) { StopSignal.isRaised }
+    RetryTiming.system.pause(retryPauses.next(RetryTiming.system.random)) { StopSignal.isRaised }
   }
 
   private static func heads(_ store: FavoritesStore) throws -> [Head] {

@@ -43,6 +43,41 @@ struct HTTPClient: Sendable {
     preconditionFailure("the last attempt returns or throws")
   }
 
+  /// Makes one attempt.
+  ///
+  /// - Parameter mayExceed: Whether an answer that is larger than asked for is one with the status 413.
+  func attempt(
+    _ request: HTTPRequest, mayExceed: Bool, _ isOver: () -> Bool
+  ) throws(HTTPFailure) -> HTTPAnswer {
+    do throws(HTTPFailure) { return try transport.send(request, isOver: isOver) } catch {
+      guard error.kind == .tooLarge, mayExceed else { throw error }
+      var answer = HTTPAnswer()
+      answer.status = HTTPAnswer.tooLarge
+      return answer
+    }
+  }
+
+  /// The error for an answer whose status means the same at every host.
+  ///
+  /// - Parameters:
+  ///   - what: What was asked for.
+  ///   - reason: What the host says is wrong, in parentheses; empty if it says nothing.
+  func error(_ answer: HTTPAnswer, to what: String, reason: String) -> HeartlogError {
+    switch answer.status {
+    case 300..<400:
+      let place = answer.headers["location"].map { " to \(Self.visible($0))" } ?? ""
+      return HeartlogError(
+        .peer,
+        "\(host) redirects\(place)\(reason), and redirects are not followed: use that address if you trust it"
+      )
+    case 423, 429, 502, 503, 504:
+      let seconds = answer.headers["retry-after"].flatMap { UInt32($0) }
+      let pause = seconds.map { "; it asks to come again in \($0) s" } ?? ""
+      return HeartlogError(.timedOut, "\(host) does not serve now\(reason)\(pause)")
+    default: return HeartlogError(.peer, "\(host) answers \(answer.status) to \(what)\(reason)")
+    }
+  }
+
   /// The error for a request without an answer.
   func error(_ failure: HTTPFailure) -> HeartlogError {
     switch failure.kind {

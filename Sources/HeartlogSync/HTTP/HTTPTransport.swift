@@ -82,6 +82,8 @@ package struct HTTPAnswer: Sendable {
 
   package var isSuccess: Bool { (200..<300).contains(status) }
 
+  /// The status for a body that is too large.
+  package static let tooLarge = 413
   /// The most bytes of all headers together.
   package static let headerBytesMax = 65_536
   /// The most bytes of the body of an answer that is no success.

@@ -13,7 +13,7 @@ final class HubConnection: Sendable {
   private let invitation: String?
   /// The store whose vault it is, with the keys of an encrypted one; `nil` for a vault without a store.
   private let store: FavoritesStore?
-  private let client: HTTPClient
+  let client: HTTPClient
   private struct State {
     /// What the hub gave this client for a while.
     var session: String?
@@ -85,17 +85,10 @@ final class HubConnection: Sendable {
     try checkTime()
     return try inSession(isOver) { (session) throws(HeartlogError) in
       try client.trying(isOver) { () throws(HTTPFailure) in
-        do throws(HTTPFailure) {
-          let request = request(method, path, type, bytesMax, session)
-          let answer = try client.transport.send(request, isOver: isOver)
-          count((request.body?.count ?? 0) + answer.body.count)
-          return answer
-        } catch {
-          guard error.kind == .tooLarge, accepted.contains(Self.tooLarge) else { throw error }
-          var answer = HTTPAnswer()
-          answer.status = Self.tooLarge
-          return answer
-        }
+        let request = request(method, path, type, bytesMax, session)
+        let answer = try client.attempt(request, mayExceed: accepted.contains(HTTPAnswer.tooLarge), isOver)
+        count((request.body?.count ?? 0) + answer.body.count)
+        return answer
       }
     }.checked(accepting: accepted, for: "\(method) \(path)", at: self)
   }
@@ -236,7 +229,6 @@ final class HubConnection: Sendable {
     client.time.pause(pauses.next(client.time.random), isOver)
   }
 
-  static let tooLarge = 413
 }
 
 /// The body of a request.
@@ -298,27 +290,15 @@ extension HTTPAnswer {
     accepting accepted: Set<Int> = [], for what: String, at connection: HubConnection
   ) throws(HeartlogError) -> HTTPAnswer {
     guard !isSuccess, !accepted.contains(status) else { return self }
-    let address = connection.address
     switch status {
-    case 300..<400:
-      let place = headers["location"].map { " to \(HTTPClient.visible($0))" } ?? ""
-      throw HeartlogError(
-        .peer,
-        "the hub \(address.host) redirects\(place), and redirects are not followed: use that address if you trust it"
-      )
     case 401, 403: throw .notAdmitted(self, at: connection)
     case 404, 405: throw .noHub("\(status) for \(what)", at: connection)
-    case 429, 502, 503, 504:
-      let seconds = headers["retry-after"].flatMap { UInt32($0) }
-      let pause = seconds.map { "; it asks to come again in \($0) s" } ?? ""
-      throw HeartlogError(.timedOut, "the hub \(address.host) does not serve now\(sentence)\(pause)")
     case 507:
       throw HeartlogError(
         .diskFull,
-        "the hub \(address.host) has no more room for this vault\(sentence): its operator can raise the quota"
+        "\(connection.client.host) has no more room for this vault\(sentence): its operator can raise the quota"
       )
-    default:
-      throw HeartlogError(.peer, "the hub \(address.host) answers \(status) to \(what)\(sentence)")
+    default: throw connection.client.error(self, to: what, reason: sentence)
     }
   }
 

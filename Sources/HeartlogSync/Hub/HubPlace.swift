@@ -38,10 +38,10 @@ struct HubPlace: Place {
   func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
     let path = try path(of: name)
     let answer = try connection.send(
-      "GET", path, bytesMax: bytesMax, accepting: [404, HubConnection.tooLarge], isOver: isOver)
+      "GET", path, bytesMax: bytesMax, accepting: [404, HTTPAnswer.tooLarge], isOver: isOver)
     return switch answer.status {
     case 404: .deleted
-    case HubConnection.tooLarge: .unreadable
+    case HTTPAnswer.tooLarge: .unreadable
     default: .bytes(answer.body)
     }
   }

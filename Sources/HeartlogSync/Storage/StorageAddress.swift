@@ -84,7 +84,7 @@ package struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Who is known to a server.
-public struct StorageCredentials: Hashable, Sendable {
+public struct StorageCredentials: Hashable, Sendable, CustomStringConvertible {
   let user: String
   let secret: String
   let token: String?
@@ -100,4 +100,7 @@ public struct StorageCredentials: Hashable, Sendable {
     self.secret = secret
     self.token = token
   }
+
+  /// The user alone.
+  public var description: String { user }
 }

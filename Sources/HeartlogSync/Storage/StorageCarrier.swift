@@ -9,8 +9,7 @@ import Heartlog
 /// A carrier through storage that a person already has: a WebDAV share, or a bucket that is asked as Amazon S3 is.
 ///
 /// The address of a share is `davs://host[:port]/path`, or `dav://` without TLS, that of a bucket `s3://bucket[/prefix]`. A share's folder is
-/// made when something is first put there. Storage tells nobody that there is something new: sync every few minutes at most, because many a
-/// server counts requests. The layout is specified in "Storage" in docs/shipping.md.
+/// made when something is first put there. Storage sends no notifications, and many servers limit requests: sync every few minutes at most. The layout is specified in "Storage" in docs/shipping.md.
 public final class StorageCarrier: Carrier {
   private let place: StoragePlace
   private let carrier: PlaceCarrier

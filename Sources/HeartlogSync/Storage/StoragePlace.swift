@@ -46,7 +46,7 @@ struct StoragePage {
 package struct StoragePlace: Place {
   private let server: any StorageServer
   private let client: HTTPClient
-  /// How often `watch` looks: many a server counts requests.
+  /// How often `watch` looks: many servers limit requests.
   private let pauseMilliseconds: Int
   private let memory = Memory()
   private var isOver: @Sendable () -> Bool = { false }
@@ -116,10 +116,10 @@ package struct StoragePlace: Place {
 
   package func get(_ name: String, bytesMax: Int) throws(HeartlogError) -> ObjectContent {
     let answer = try send(
-      try request("GET", name, bytesMax: bytesMax), accepting: [404, 410, HubConnection.tooLarge])
+      try request("GET", name, bytesMax: bytesMax), accepting: [404, 410, HTTPAnswer.tooLarge])
     return switch answer.status {
     case 404, 410: .absent
-    case HubConnection.tooLarge: .unreadable
+    case HTTPAnswer.tooLarge: .unreadable
     default: answer.body.isEmpty ? .absent : .bytes(answer.body)
     }
   }
@@ -206,25 +206,18 @@ package struct StoragePlace: Place {
   private func send(
     _ request: HTTPRequest, accepting accepted: Set<Int> = []
   ) throws(HeartlogError) -> HTTPAnswer {
-    let answer = try sendUnchecked(request, maySurpass: accepted.contains(HubConnection.tooLarge))
+    let answer = try sendUnchecked(request, mayExceed: accepted.contains(HTTPAnswer.tooLarge))
     if !accepted.contains(answer.status) { try check(answer, request) }
     return answer
   }
 
-  /// - Parameter maySurpass: Whether an answer that is larger than asked for is one with the status 413.
+  /// - Parameter mayExceed: Whether an answer that is larger than asked for is one with the status 413.
   private func sendUnchecked(
-    _ request: HTTPRequest, maySurpass: Bool = false
+    _ request: HTTPRequest, mayExceed: Bool = false
   ) throws(HeartlogError) -> HTTPAnswer {
     try client.trying(isOver, alsoAfter: server.passingStatuses) { () throws(HTTPFailure) in
-      do throws(HTTPFailure) {
-        return try client.transport.send(
-          server.authorized(request, at: StoreOptions.systemTime()), isOver: isOver)
-      } catch {
-        guard error.kind == .tooLarge, maySurpass else { throw error }
-        var answer = HTTPAnswer()
-        answer.status = HubConnection.tooLarge
-        return answer
-      }
+      try client.attempt(
+        server.authorized(request, at: StoreOptions.systemTime()), mayExceed: mayExceed, isOver)
     }
   }
 
@@ -234,12 +227,6 @@ package struct StoragePlace: Place {
     let host = client.host
     let reason = Self.reason(answer)
     switch answer.status {
-    case 300..<400:
-      let place = answer.headers["location"].map { " to \(HTTPClient.visible($0))" } ?? ""
-      throw HeartlogError(
-        .peer,
-        "\(host) redirects\(place)\(reason), and redirects are not followed: use that address if you trust it"
-      )
     case 401, 403:
       throw HeartlogError(
         .notAdmitted, "\(host) refuses \(request.method)\(reason): it takes \(server.credentialsHint)")
@@ -248,13 +235,8 @@ package struct StoragePlace: Place {
       throw HeartlogError(
         .peer, "\(host) does not know \(request.method)\(reason): it is no server for \(description)")
     case 413, 507: throw HeartlogError(.diskFull, "\(host) has no more room\(reason)")
-    case 423, 429, 500, 502, 503, 504:
-      let pause = answer.headers["retry-after"].flatMap { UInt32($0) }.map {
-        "; it asks to come again in \($0) s"
-      }
-      throw HeartlogError(.timedOut, "\(host) does not serve now\(reason)\(pause ?? "")")
-    default:
-      throw HeartlogError(.peer, "\(host) answers \(answer.status) to \(request.method)\(reason)")
+    case 500: throw HeartlogError(.timedOut, "\(host) does not serve now\(reason)")
+    default: throw client.error(answer, to: request.method, reason: reason)
     }
   }
 

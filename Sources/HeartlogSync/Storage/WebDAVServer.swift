@@ -1,6 +1,6 @@
 import HeartlogFormat
 
-/// A share of a server that knows WebDAV (RFC 4918): Nextcloud, ownCloud, Apache, many a NAS.
+/// A share of a server that knows WebDAV (RFC 4918): Nextcloud, ownCloud, Apache, many NAS devices.
 ///
 /// All objects are in one folder, so that one request lists them: the slashes of a name become underscores.
 struct WebDAVServer: StorageServer {

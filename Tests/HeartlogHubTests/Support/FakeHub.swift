@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogFormat
+import HeartlogSimulator
 import Synchronization
 
 @testable import HeartlogSync
@@ -300,9 +301,4 @@ final class FakeHub: HTTPTransport {
       "{\"objects\": [\(names)], \"cursor\": \"\(generation)-\(end)\", \"startsOver\": \(cursor != nil && known == nil), \"hasMore\": \(entries.count < rest.count)}",
       headers: ["x-count": cursor != nil && known == nil ? "over" : "\(entries.count)"])
   }
-}
-
-extension RetryTiming {
-  /// Pauses that take no time.
-  static let none = RetryTiming(pause: { _, _ in }, random: { 0.5 })
 }

@@ -167,5 +167,5 @@ package final class FakeStorage: HTTPTransport {
 
 extension RetryTiming {
   /// Does not wait.
-  package static let none = RetryTiming(pause: { _, _ in }, random: { 1 }, now: { 0 })
+  package static let none = RetryTiming(pause: { _, _ in }, random: { 0.5 })
 }
