@@ -16,9 +16,10 @@ import Testing
   /// Puts an object as the hub does when a member asks for it.
   @discardableResult
   private func put(
-    _ name: String, _ bytes: [UInt8] = [1], as member: VaultMember, _ hub: HubService
+    _ name: String, _ bytes: [UInt8] = [1], as member: VaultMember, _ hub: HubService,
+    isInvited: Bool = false
   ) throws -> PutOutcome {
-    try hub.engine.put(name, bytes, as: try hub.putting(name, bytes, as: member))
+    try hub.engine.put(name, bytes, as: try hub.putting(name, bytes, as: member, isInvited: isInvited))
   }
 
   @discardableResult
@@ -364,6 +365,111 @@ import Testing
       let others = try KeyObject.epoch(TestVault(deviceCount: 1).first.epoch)
       #expect(refusal { try put(others, as: vault.member(0), hub) } == 403)
       #expect(try hub.engine.keys(of: vault.id) == vault.keys)
+    }
+  }
+
+  // MARK: Invitations
+
+  private var later: Int { WallClock.nanoseconds + 3_600 * 1_000_000_000 }
+
+  @Test(arguments: TestDatabase.present)
+  func anInvitationAdmitsOneDeviceOnceAndNothingElse(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
+      let (vault, desk, key, phone) = (VaultID.new(), PublicKey.new(), PublicKey.new(), PublicKey.new())
+      let (member, invited) = (VaultMember(vault: vault, key: desk), VaultMember(vault: vault, key: key))
+      #expect(try hub.engine.createVault(vault, keys: AdmittedKeys([desk]), invitation: nil) == .created)
+      #expect(try !hub.engine.isAdmitted(key, to: vault))
+      // An invitation is no key of the vault, and is let in as long as it is good.
+      #expect(
+        try hub.engine.changeKeys(removing: [], admitting: [], inviting: [key: later], as: member) == [desk])
+      #expect(try hub.engine.isAdmitted(key, to: vault))
+      for (admitting, removing, inviting) in [
+        ([phone, .new()], [], [:]), ([], [desk], [:]), ([phone], [desk], [:]), ([phone], [], [.new(): later]),
+        ([], [], [:]),
+      ] as [([PublicKey], [PublicKey], [PublicKey: Int])] {
+        #expect(
+          try hub.engine.changeKeys(removing: removing, admitting: admitting, inviting: inviting, as: invited)
+            == nil)
+      }
+      #expect(
+        Set(try hub.engine.changeKeys(removing: [], admitting: [phone], as: invited) ?? []) == [desk, phone])
+      // It is used up, also for whoever asks at the same time.
+      #expect(try !hub.engine.isAdmitted(key, to: vault))
+      #expect(throws: HeartlogError.self) {
+        try hub.engine.changeKeys(removing: [], admitting: [.new()], as: invited)
+      }
+      #expect(try hub.engine.keys(of: vault)?.invited == [:])
+    }
+  }
+
+  @Test(arguments: TestDatabase.present)
+  func anInvitationThatIsOverOrWithdrawnAdmitsNobody(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
+      let (vault, desk, old, withdrawn) = (VaultID.new(), PublicKey.new(), PublicKey.new(), PublicKey.new())
+      let member = VaultMember(vault: vault, key: desk)
+      #expect(try hub.engine.createVault(vault, keys: AdmittedKeys([desk]), invitation: nil) == .created)
+      let invited = [old: WallClock.nanoseconds, withdrawn: later]
+      #expect(try hub.engine.changeKeys(removing: [], admitting: [], inviting: invited, as: member) != nil)
+      #expect(try hub.engine.changeKeys(removing: [withdrawn], admitting: [], as: member) != nil)
+      for key in invited.keys {
+        #expect(try !hub.engine.isAdmitted(key, to: vault))
+        #expect(throws: HeartlogError.self) {
+          try hub.engine.changeKeys(
+            removing: [], admitting: [.new()], as: VaultMember(vault: vault, key: key))
+        }
+      }
+      // A vault has a limited number of them.
+      let many = Dictionary(
+        uniqueKeysWithValues: (0..<HubLimits.invitationsMax).map { _ in (PublicKey.new(), later) })
+      #expect(try hub.engine.changeKeys(removing: [], admitting: [], inviting: many, as: member) == nil)
+    }
+  }
+
+  @Test(arguments: TestDatabase.present)
+  func anInvitationToAnEncryptedVaultAdmitsWhomItSigned(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
+      let vault = try TestVault(deviceCount: 1)
+      let (desk, key) = (vault.devices[0], TestVault.newKey())
+      let (phone, thief) = (TestVault.newKey(), TestVault.newKey())
+      #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil) == .created)
+      let end = UInt64(later / 1_000_000)
+      let invitation = try vault.admission(of: key, by: desk, as: .invites(end: end))
+      let invited = VaultMember(vault: vault.id, key: key.publicKey)
+      // A stranger invites nobody.
+      let foreign = try vault.admission(of: thief, by: thief, as: .invites(end: end))
+      try put(.admission(foreign), as: vault.member(0), hub)
+      #expect(try !hub.engine.isAdmitted(thief.publicKey, to: vault.id))
+      try put(.admission(invitation), as: vault.member(0), hub)
+      #expect(try hub.engine.isAdmitted(key.publicKey, to: vault.id))
+      // It may put nothing but that it was accepted.
+      for object in [
+        try vault.admission(of: phone, by: key, as: .introduces),
+        try vault.admission(of: phone, by: desk, as: .introduces),
+        try vault.admission(of: phone, by: thief, as: .accepts),
+      ] {
+        #expect(
+          refusal { _ = try hub.putting(object.objectName, object.bytes, as: invited, isInvited: true) }
+            == 403)
+      }
+      #expect(
+        try hub.engine.changeKeys(removing: [], admitting: [phone.publicKey], as: invited)
+          == hub.engine.keys(of: vault.id)?.keys)
+      #expect(try !hub.engine.isAdmitted(phone.publicKey, to: vault.id))
+      let accepted = try vault.admission(of: phone, by: key, as: .accepts)
+      #expect(
+        try put(accepted.objectName, accepted.bytes, as: invited, hub, isInvited: true) == .stored)
+      #expect(try hub.engine.isAdmitted(phone.publicKey, to: vault.id))
+      // The second one to use it is refused, also if a member carries it.
+      let copied = try vault.admission(of: thief, by: key, as: .accepts)
+      #expect(throws: (any Error).self) {
+        try hub.putting(copied.objectName, copied.bytes, as: invited, isInvited: true)
+      }
+      try put(.admission(copied), as: vault.member(0), hub)
+      #expect(try !hub.engine.isAdmitted(thief.publicKey, to: vault.id))
+      // With the withdrawal goes the invitation itself.
+      try put(.admission(try Admission(withdrawing: invitation, by: desk)), as: vault.member(0), hub)
+      #expect(!(try names(vault.member(0), hub).contains(invitation.objectName)))
+      #expect(try names(vault.member(0), hub).contains(accepted.objectName))
     }
   }
 }

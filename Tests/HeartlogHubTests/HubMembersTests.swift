@@ -170,4 +170,57 @@ final class HubMembersTests {
     try sync(1, 0)
     #expect(try admitted.count == 3)
   }
+
+  @Test("an invitation lets one device in, before and after a member has seen it")
+  func invitation() throws {
+    let line = try devices[0].invitation(to: carriers[0])
+    #expect(refusal { try sync(1) } == .notAdmitted)
+    try devices[1].join(line, through: carriers[1])
+    #expect(devices[0].digest == devices[1].digest)
+    try devices.toggle("second", on: 1)
+    try sync(1)
+    // It is used up, whether a member has confirmed it or not.
+    #expect(refusal { try devices[2].join(line, through: carriers[2]) } == .notAdmitted)
+    try sync(0, 1, 1, 0)
+    #expect(devices[0].digest == devices[1].digest)
+    #expect(refusal { try devices[2].join(line, through: carriers[2]) } == .notAdmitted)
+    #expect(try admitted.count == 3)
+    // Without the device that invited, the other one goes on.
+    try devices[2].join(try devices[1].invitation(to: carriers[1]), through: carriers[2])
+    try sync(1, 2)
+    #expect(devices[1].digest == devices[2].digest)
+  }
+
+  @Test("an invitation that was withdrawn, or that a rotation voided, lets nobody in")
+  func withdrawnInvitation() throws {
+    var line = try devices[0].invitation(to: carriers[0])
+    #expect(try devices[0].withdrawInvitations(at: carriers[0]) == 1)
+    #expect(refusal { try devices[1].join(line, through: carriers[1]) } == .notAdmitted)
+    line = try devices[0].invitation(to: carriers[0])
+    try rotate(0)
+    try sync(0)
+    #expect(refusal { try devices[1].join(line, through: carriers[1]) } == .notAdmitted)
+    try devices[1].join(try devices[0].invitation(to: carriers[0]), through: carriers[1])
+    try sync(0, 1)
+    #expect(devices[0].digest == devices[1].digest)
+  }
+
+  @Test("a hub admits one device to a vault that is not encrypted, too")
+  func plainInvitation() throws {
+    let plain = try FakeHubPlace()
+    let devices = try Devices(3)
+    try devices.toggle("first", on: 0)
+    let first = try plain.carrier()
+    let line = try devices[0].invitation(to: first)
+    let other = try plain.carrier(vault: devices[0].vaultID)
+    #expect(refusal { _ = try other.sync(devices[1], options: SyncOptions()) } == .notAdmitted)
+    try devices[1].join(line, through: other)
+    #expect(devices[0].digest == devices[1].digest)
+    // Whoever is in joins again without using anything up.
+    let open = try devices[0].invitation(to: first)
+    try devices[1].join(open, through: other)
+    #expect(refusal { try devices[2].join(line, through: other) } == .notAdmitted)
+    #expect(try devices[0].withdrawInvitations(at: first) == 1)
+    #expect(refusal { try devices[2].join(open, through: other) } == .notAdmitted)
+  }
 }

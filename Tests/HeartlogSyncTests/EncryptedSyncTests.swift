@@ -70,6 +70,20 @@ private final class Devices {
     _ = try StoreCarrier(member).pair(store, options: SyncOptions())
   }
 
+  /// Makes an invitation, and puts it at the place.
+  func invite(
+    _ store: FavoritesStore, until end: Milliseconds = StoreOptions.systemTime() + 60_000
+  ) throws -> SigningKey {
+    var keys = try VaultKeys(of: store)
+    let key = try keys.invite(until: end)
+    try sync(store)
+    return key
+  }
+
+  func accept(_ store: FavoritesStore, _ key: SigningKey, of other: FavoritesStore) throws {
+    try VaultKeys.join(try #require(other.vaultID), with: key, store)
+  }
+
   func epochCount() throws -> Int { try place.names().count { $0.hasPrefix("keys/") && $0.utf8.count == 37 } }
 
   /// A vault of so many devices that all know the same.
@@ -642,6 +656,113 @@ struct KeyRotationTests {
     #expect(try devices.has("round-2", stores[2]) && devices.has("offline", stores[0]))
     #expect(try VaultKeys(of: stores[2]).epochs.map(\.id) == VaultKeys(of: stores[0]).epochs.map(\.id))
     #expect(try devices.epochCount() == 4)
+  }
+
+  @Test("an invitation lets one device in, and none after it", arguments: ObjectPlace.Kind.allCases)
+  func invitation(kind: ObjectPlace.Kind) throws {
+    let devices = try Devices(kind)
+    let (desk, phone) = (try devices.store("desk", writing: 3), try devices.store("phone", writing: 2))
+    try devices.sync(desk, encrypts: true)
+    let key = try devices.invite(desk)
+    try devices.accept(phone, key, of: desk)
+    #expect(try devices.sync(phone).received.commits == 3)
+    // The phone writes, and is read, before anybody has confirmed it.
+    try devices.write("early", in: phone)
+    try devices.sync(phone)
+    try devices.settle([desk, phone])
+    #expect(try devices.has("early", desk) && desk.digest == phone.digest)
+    // The line is worth nothing any more, and the place keeps no key for it.
+    let late = try devices.store("late")
+    try devices.accept(late, key, of: desk)
+    let error = devices.refusal { try devices.sync(late) }
+    #expect(error?.code == .noKey && error?.message.contains("the invitation is not good") == true)
+    let name = Admission.objectName(of: key.publicKey.replica, to: try #require(try devices.epochs().first))
+    #expect(try !devices.place.names().contains(name))
+    // Nobody makes an epoch, and all are quiet.
+    #expect(try devices.epochCount() == 1)
+    #expect(try devices.sync(desk).folder?.written == 0 && devices.sync(phone).folder?.written == 0)
+    // The one that was invited invites.
+    try devices.accept(late, try devices.invite(phone), of: phone)
+    try devices.sync(late)
+    try devices.settle([phone, late])
+    #expect(phone.digest == late.digest)
+  }
+
+  @Test("of two devices that use one invitation at once neither gets in, and the key is changed")
+  func copiedInvitation() throws {
+    let devices = try Devices(.memory)
+    let desk = try devices.store("desk", writing: 1)
+    let (phone, thief) = (try devices.store("phone", writing: 1), try devices.store("thief"))
+    try devices.sync(desk, encrypts: true)
+    let key = try devices.invite(desk)
+    try devices.accept(phone, key, of: desk)
+    try devices.sync(phone)
+    // The place shows the thief what it was before.
+    let used = try devices.place.names().filter { name in
+      (try? Admission(try devices.place.bytes(name)))?.kind == .accepts
+    }
+    let bytes = try devices.place.bytes(try #require(used.first))
+    try devices.place.replace(used[0], with: nil)
+    try devices.accept(thief, key, of: desk)
+    try devices.sync(thief)
+    try devices.place.replace(used[0], with: bytes)
+    try devices.sync(desk)
+    #expect(try devices.epochCount() == 2)
+    try devices.write("secret", in: desk)
+    try devices.sync(desk)
+    for store in [phone, thief] {
+      let error = devices.refusal { try devices.sync(store) }
+      #expect(error?.code == .noKey && error?.message.contains("another device used its invitation") == true)
+      #expect(try !devices.has("secret", store))
+    }
+    // Nothing that the phone wrote is lost.
+    try devices.accept(phone, try devices.invite(desk), of: desk)
+    try devices.sync(phone)
+    try devices.settle([desk, phone])
+    #expect(try devices.has("phone-0", desk) && desk.digest == phone.digest)
+    #expect(devices.refusal { try devices.sync(thief) }?.code == .noKey)
+  }
+
+  @Test("an invitation is void after its end, a withdrawal, a rotation, and the removal of who made it")
+  func voidInvitation() throws {
+    let devices = try Devices(.memory)
+    let stores = try devices.vault("desk", "laptop")
+    let late = try devices.store("late")
+    func expectVoid(
+      _ key: SigningKey, _ word: String = "the invitation is not good", after milliseconds: Milliseconds = 0
+    ) throws {
+      try devices.accept(late, key, of: stores[0])
+      let error = devices.refusal {
+        _ = try devices.place.sync(late) { $0.clock = { StoreOptions.systemTime() + milliseconds } }
+      }
+      #expect(error?.code == .noKey && error?.message.contains(word) == true, "\(error?.message ?? "")")
+    }
+    let old = try devices.invite(stores[0])
+    try expectVoid(old, "the invitation was good until", after: 3_600_000)
+    // A member that sees it withdraws it.
+    _ = try devices.place.sync(stores[1]) { $0.clock = { StoreOptions.systemTime() + 3_600_000 } }
+    try expectVoid(old)
+    let withdrawn = try devices.invite(stores[0])
+    var keys = try VaultKeys(of: stores[1])
+    #expect(try keys.withdrawInvitations() == 0)
+    try devices.sync(stores[1])
+    keys = try VaultKeys(of: stores[1])
+    #expect(try keys.withdrawInvitations() == 1)
+    try devices.sync(stores[1])
+    try expectVoid(withdrawn)
+    let before = try devices.invite(stores[0])
+    try devices.rotate(stores[0])
+    try devices.sync(stores[0])
+    try expectVoid(before)
+    let stolen = try devices.invite(stores[1])
+    try devices.sync(stores[0])
+    try devices.newCode(stores[0], without: stores[1])
+    try devices.sync(stores[0])
+    try expectVoid(stolen)
+    #expect(try !devices.has("desk-0", late))
+    try devices.accept(late, try devices.invite(stores[0]), of: stores[0])
+    try devices.sync(late)
+    #expect(try devices.has("desk-0", late))
   }
 
   @Test("a code that was replaced opens nothing that is written later")

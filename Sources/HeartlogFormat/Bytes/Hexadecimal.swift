@@ -65,6 +65,18 @@ package enum Base64 {
     return self.text(bytes) == text ? bytes : nil
   }
 
+  /// The form for addresses (RFC 4648, section 5), without padding.
+  package static func urlText(_ bytes: some Collection<UInt8>) -> String {
+    String(text(bytes).prefix { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+  }
+
+  /// Returns nil for any text that `urlText(_:)` does not produce.
+  package static func urlBytes(_ text: some StringProtocol) -> [UInt8]? {
+    guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
+    let text = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+    return bytes(text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4))
+  }
+
   /// Numbers of so many bits as numbers of other sizes, the most significant bits first. Bits that fill no number are left out.
   static func regroup(_ values: [UInt8], of bits: Int, into otherBits: Int) -> [UInt8] {
     var result: [UInt8] = []

@@ -77,6 +77,9 @@ package enum HubLimits {
   package static let headerBytesMax = 8_192
   package static let jsonBytesMax = 65_536
   package static let keysMax = 1_025
+  /// The open invitations of a vault, and how long one may be open.
+  package static let invitationsMax = 64
+  package static let invitationSecondsMax = 366 * 86_400
   /// What proves that an encrypted vault may be created.
   package static let createBytesMax = 4 << 20
   /// A list of keys, or a change of them: some may go and as many come.

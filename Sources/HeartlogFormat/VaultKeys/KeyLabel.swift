@@ -10,6 +10,9 @@ enum KeyLabel: String {
   case member = "heartlog member 1"
   case epoch = "heartlog epoch 1"
   case admission = "heartlog admission 1"
+  case accepted = "heartlog accepted 1"
+  case withdrawn = "heartlog withdrawn 1"
+  case invitation = "heartlog invitation 1"
   case vault = "heartlog vault 1"
   case recovery = "heartlog recovery 1"
 

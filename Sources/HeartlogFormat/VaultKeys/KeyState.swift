@@ -23,12 +23,46 @@ package struct KeyState: Sendable {
   package private(set) var holders: [EpochID: Set<ReplicaID>] = [:]
   /// Those for whom somebody vouches who was not removed.
   package private(set) var introduced: Set<ReplicaID> = []
+  /// Those for whom somebody vouches by more than an invitation.
+  private var confirmed: Set<ReplicaID> = []
+  /// The invitations that count, by their keys.
+  private var invitations: [PublicKey: Admission] = [:]
+  private var withdrawn: Set<PublicKey> = []
+  /// The devices that accepted invitations, by the keys of these, whether that counts or not.
+  private var accepted: [PublicKey: Set<PublicKey>] = [:]
   private var counted: Set<Admission> = []
   /// Whom the objects under a root name, members or not.
   private var named: [PublicKey: Member] = [:]
 
   /// The root.
   package var root: Member? { anchors.last?.root }
+
+  /// The invitations that nobody has withdrawn, by replica.
+  package var openInvitations: [Admission] {
+    invitations.values.filter { !withdrawn.contains($0.member.publicKey) }
+      .sorted { $0.member.replica < $1.member.replica }
+  }
+
+  /// The members for whom nothing vouches but an invitation, by replica.
+  package var unconfirmed: [Member] {
+    members.values.filter { !confirmed.contains($0.replica) }.sorted { $0.replica < $1.replica }
+  }
+
+  /// Whether the key of an invitation is withdrawn.
+  package func isWithdrawn(_ invitation: PublicKey) -> Bool { withdrawn.contains(invitation) }
+
+  /// How many devices have accepted an invitation that counts; 0 for any other.
+  package func acceptedCount(_ invitation: PublicKey) -> Int {
+    invitations[invitation] == nil ? 0 : accepted[invitation]?.count ?? 0
+  }
+
+  /// Whether somebody who is no member has the key to write under, from an invitation that was copied or void.
+  package var isKnownToStranger: Bool {
+    accepted.contains { invitation, devices in
+      current != nil && invitations[invitation]?.epoch == current?.id
+        && devices.contains { members[$0] == nil && removed[$0.replica] == nil }
+    }
+  }
 
   /// Whether somebody has the key to write under who was removed, or whom only a removed device had introduced.
   package var isExposed: Bool {
@@ -81,6 +115,19 @@ package struct KeyState: Sendable {
     guard let last = anchors.last else { return }
     let roots = anchors.dropLast() + lost + [last]
     let admissions = admissions.filter { $0.vault == vault }
+    let accepting = admissions.filter { $0.kind == .accepts }
+    for one in accepting { accepted[one.admitter, default: []].insert(one.member.publicKey) }
+    findMembers(under: Array(roots), among: all, admissions.filter { $0.kind != .accepts })
+    confirmed = introduced
+    // Who depends on an invitation withdraws none.
+    if !accepting.isEmpty {
+      findMembers(under: Array(roots), among: all, admissions.filter { $0.kind != .withdraws })
+    }
+  }
+
+  private mutating func findMembers(
+    under roots: [KeyEpoch], among all: [EpochID: KeyEpoch], _ admissions: [Admission]
+  ) {
     var count = -1
     // What a member made beside a rotation may follow what another one made: neither comes before the other in this order.
     while trusted.count + introduced.count > count {
@@ -141,11 +188,16 @@ package struct KeyState: Sendable {
         guard counts(admission, under: anchor.root), let epoch = trusted[admission.epoch] else {
           return false
         }
-        holders[epoch.id, default: []].insert(admission.member.replica)
         counted.insert(admission)
-        if admission.introduces { introduce(admission.member) }
-        if epoch.generation == anchor.generation, epoch.root == anchor.root { add(admission.member) }
         isChanged = true
+        switch admission.kind {
+        case .invites: invitations[admission.member.publicKey] = admission
+        case .withdraws: withdrawn.insert(admission.member.publicKey)
+        case .gives, .introduces, .accepts:
+          holders[epoch.id, default: []].insert(admission.member.replica)
+          if admission.kind != .gives { introduce(admission.member) }
+          if epoch.generation == anchor.generation, epoch.root == anchor.root { add(admission.member) }
+        }
         return true
       }
     }
@@ -158,8 +210,14 @@ package struct KeyState: Sendable {
   }
 
   private func counts(_ admission: Admission, under root: Member?) -> Bool {
-    trusted[admission.epoch]?.body.commitment == admission.commitment
-      && (members[admission.admitter] != nil || admission.admitter == root?.publicKey)
+    guard trusted[admission.epoch]?.body.commitment == admission.commitment else { return false }
+    if admission.kind == .accepts {
+      // Whose line was copied, nobody can tell.
+      return invitations[admission.admitter]?.epoch == admission.epoch
+        && accepted[admission.admitter] == [admission.member.publicKey]
+        && !withdrawn.contains(admission.admitter)
+    }
+    return members[admission.admitter] != nil || admission.admitter == root?.publicKey
   }
 
   private mutating func add(_ epoch: KeyEpoch) {

@@ -67,13 +67,15 @@ enum HubSchema {
       shared bigint not null
     ) \(dialect.counters);
 
-    -- The admitted keys, with the root. An owner is the beginning of the hash of its key.
+    -- The admitted keys, with the root. An owner is the beginning of the hash of its key. One that expires, in nanoseconds since 1970, is
+    -- that of an invitation; the others have 0.
     create table members (
       vault bytea not null,
       owner bytea not null,
       key bytea not null,
       objects bigint not null,
       bytes bigint not null,
+      expires bigint not null,
       primary key (vault, owner)
     ) \(dialect.counters);
 

@@ -38,13 +38,19 @@ struct AdmittedKeys: Hashable, Sendable {
   let root: VaultRoot?
   /// Replicas that an epoch has removed, in order.
   let removed: [ReplicaID]
+  /// The keys of invitations, each of which admits one device, and until when, in nanoseconds since 1970.
+  let invited: [PublicKey: Int]
 
-  init(_ keys: some Sequence<PublicKey>, root: VaultRoot? = nil, removed: some Sequence<ReplicaID> = []) {
+  init(
+    _ keys: some Sequence<PublicKey>, root: VaultRoot? = nil, removed: some Sequence<ReplicaID> = [],
+    invited: [PublicKey: Int] = [:]
+  ) {
     self.keys = Set(keys).union(root.map { [$0.key] } ?? []).sorted {
       $0.bytes.lexicographicallyPrecedes($1.bytes)
     }
     self.root = root
     self.removed = Set(removed).sorted()
+    self.invited = invited
   }
 
   /// The keys of an encrypted vault with these objects.
@@ -63,7 +69,12 @@ struct AdmittedKeys: Hashable, Sendable {
     let root = VaultRoot(
       key: anchor.root.publicKey, previous: anchor.generation == 0 ? nil : anchor.maker,
       generation: anchor.generation, anchor: anchor.id)
-    self.init(state.members.keys, root: root, removed: state.removed.keys)
+    self.init(
+      state.members.keys, root: root, removed: state.removed.keys,
+      invited: Dictionary(
+        uniqueKeysWithValues: state.openInvitations.prefix(HubLimits.invitationsMax).map {
+          ($0.member.publicKey, $0.hubEnd)
+        }))
     guard keys.count <= HubLimits.keysMax, removed.count <= KeyEpoch.removalsMax else { return nil }
   }
 
@@ -73,23 +84,52 @@ struct AdmittedKeys: Hashable, Sendable {
   /// Whether members share the quota.
   var isShared: Bool { devices.count > 1 }
 
+  /// Whether a key may do something: one of these, or that of an invitation that is not over.
+  func admits(_ key: PublicKey) -> Bool { keys.contains(key) || isOpen(key) }
+
+  private func isOpen(_ invitation: PublicKey) -> Bool {
+    invited[invitation].map { $0 > WallClock.nanoseconds } ?? false
+  }
+
   /// The keys that members of an encrypted vault may change, and its root.
+  ///
+  /// - Parameter inviting: Keys of invitations, and until when, in nanoseconds since 1970.
   func changing(
-    admitting: [PublicKey], removing: [PublicKey], as member: VaultMember
+    admitting: [PublicKey], removing: [PublicKey], inviting: [PublicKey: Int], as member: VaultMember
   ) -> Result<KeyChange, KeyRefusal> {
+    if isOpen(member.key) {
+      // To an encrypted vault, an object admits.
+      if root != nil, removing.isEmpty, inviting.isEmpty { return .success(KeyChange(from: self)) }
+      guard root == nil, admitting.count == 1, removing.isEmpty, inviting.isEmpty else {
+        return .failure(.notInvited)
+      }
+      return .success(KeyChange(from: self, to: accepting(admitting[0], with: member.key)))
+    }
     if let root {
+      guard inviting.isEmpty else { return .failure(.notAllowed) }
       guard !removing.contains(root.key), member.key == root.key || removing.allSatisfy({ $0 == member.key })
       else { return .failure(.notAllowed) }
     }
-    let after = adding(admitting, to: Set(keys).subtracting(removing))
-    guard (1...HubLimits.keysMax).contains(after.keys.count) else { return .failure(.wrongCount) }
+    let invited = self.invited.merging(inviting) { $1 }.filter { !removing.contains($0.key) }
+    let after = adding(admitting, to: Set(keys).subtracting(removing), invited: invited)
+    guard invited.count <= HubLimits.invitationsMax, (1...HubLimits.keysMax).contains(after.keys.count) else {
+      return .failure(.wrongCount)
+    }
     return .success(KeyChange(from: self, to: after, ending: removing))
   }
 
   /// Adds keys to some of these. A replica that an epoch removed never comes back.
-  private func adding(_ added: [PublicKey], to keys: Set<PublicKey>) -> AdmittedKeys {
+  private func adding(
+    _ added: [PublicKey], to keys: Set<PublicKey>, invited: [PublicKey: Int]? = nil
+  ) -> AdmittedKeys {
     AdmittedKeys(
-      keys.union(added.filter { !removed.contains($0.replica) }), root: root, removed: removed)
+      keys.union(added.filter { !removed.contains($0.replica) }), root: root, removed: removed,
+      invited: invited ?? self.invited)
+  }
+
+  /// The keys once a device has used an invitation.
+  private func accepting(_ device: PublicKey, with invitation: PublicKey) -> AdmittedKeys {
+    adding([device], to: Set(keys), invited: invited.filter { $0.key != invitation })
   }
 
   /// What an object under `keys/` changes; `nil` for nothing.
@@ -100,11 +140,19 @@ struct AdmittedKeys: Hashable, Sendable {
     }
   }
 
-  /// What an admission changes; `nil` if it was not signed by one of these keys.
+  /// What an admission changes; `nil` if it was not signed by one of these keys, or by that of an invitation.
   private func following(_ admission: Admission) -> KeyChange? {
-    let after = adding([admission.member.publicKey], to: Set(keys))
-    guard root != nil, keys.contains(admission.admitter), after != self,
-      after.keys.count <= HubLimits.keysMax
+    let key = admission.member.publicKey
+    let after =
+      switch admission.kind {
+      case .gives, .introduces: adding([key], to: Set(keys))
+      case .invites: adding([], to: Set(keys), invited: invited.merging([key: admission.hubEnd]) { $1 })
+      case .accepts: accepting(key, with: admission.admitter)
+      case .withdraws: adding([], to: Set(keys), invited: invited.filter { $0.key != key })
+      }
+    let isSigned = admission.kind == .accepts ? isOpen(admission.admitter) : keys.contains(admission.admitter)
+    guard root != nil, isSigned, after != self, after.keys.count <= HubLimits.keysMax,
+      after.invited.count <= HubLimits.invitationsMax
     else { return nil }
     return KeyChange(from: self, to: after)
   }
@@ -160,7 +208,9 @@ struct KeyChange: Hashable, Sendable {
   ) {
     let after = changed ?? before
     (self.before, self.after, self.gone) = (before, after, gone)
-    ended = Set(before.keys).subtracting(after.keys).union(ending)
+    ended = Set(before.keys).union(before.invited.keys).subtracting(after.keys).subtracting(
+      after.invited.keys
+    ).union(ending)
   }
 
   /// Whether an object goes that a replica put: all but its own commits up to the one that stays, and the keys of the vault.
@@ -180,4 +230,14 @@ enum KeyRefusal: Error, Hashable {
   case wrongCount
   /// Only the root may do this.
   case notAllowed
+  /// An invitation does not, or not any more.
+  case notInvited
+}
+
+extension Admission {
+  /// Until when an invitation is good, in nanoseconds since 1970; 0 for any other admission.
+  fileprivate var hubEnd: Int {
+    guard case .invites(let end) = kind else { return 0 }
+    return Int(clamping: end.multipliedReportingOverflow(by: 1_000_000).overflow ? .max : end * 1_000_000)
+  }
 }

@@ -64,8 +64,8 @@ final class HubEngine: Sendable {
     _ member: VaultMember, _ connection: any SQLConnection
   ) throws(HeartlogError) -> Bool {
     try !connection.run(
-      "select 1 from members where vault = $1 and owner = $2", .bytes(member.vault.bytes),
-      .bytes(member.owner.bytes)
+      "select 1 from members where vault = $1 and owner = $2 and (expires = 0 or expires > $3)",
+      .bytes(member.vault.bytes), .bytes(member.owner.bytes), .integer(WallClock.nanoseconds)
     ).isEmpty
   }
 
@@ -78,16 +78,21 @@ final class HubEngine: Sendable {
     of vault: VaultID, _ connection: any SQLConnection
   ) throws(HeartlogError) -> AdmittedKeys? {
     let rows = try connection.run(
-      "select m.key, v.root, v.removed from vaults v join members m on m.vault = v.id where v.id = $1",
+      "select m.key, v.root, v.removed, m.expires from vaults v join members m on m.vault = v.id where v.id = $1",
       .bytes(vault.bytes))
     guard let first = rows.first else { return nil }
     let removed = try first[2].bytes()
+    var (keys, invited): ([PublicKey], [PublicKey: Int]) = ([], [:])
+    for row in rows {
+      guard let key = PublicKey(bytes: try row[0].bytes()) else { continue }
+      let end = try row[3].integer()
+      if end == 0 { keys.append(key) } else { invited[key] = end }
+    }
     return AdmittedKeys(
-      try rows.map { (row) throws(HeartlogError) in try row[0].bytes() }.compactMap { PublicKey(bytes: $0) },
-      root: VaultRoot(bytes: try first[1].bytes()),
+      keys, root: VaultRoot(bytes: try first[1].bytes()),
       removed: stride(from: 0, to: removed.count, by: 16).compactMap {
         ReplicaID(bytes: removed[$0..<min(removed.count, $0 + 16)])
-      })
+      }, invited: invited)
   }
 
   /// Creates a vault with its first keys.
@@ -143,7 +148,7 @@ final class HubEngine: Sendable {
     let changed = try database.write {
       (connection) throws(HeartlogError) -> Result<KeyChange, KeyRefusal> in
       try connection.lock([vault])
-      guard let before = try Self.keys(of: vault, connection), before.keys.contains(member.key) else {
+      guard let before = try Self.keys(of: vault, connection), before.admits(member.key) else {
         throw VaultMember.notAdmitted
       }
       let decision = change(before).map { $0 ?? KeyChange(from: before) }
@@ -184,12 +189,12 @@ final class HubEngine: Sendable {
     for row in counts { held[row[0]] = (try row[1].integer(), try row[2].integer()) }
     try connection.run("delete from members where vault = $1", id)
     try connection.run(
-      "insert into members (vault, owner, key, objects, bytes) values ROWS on conflict do nothing",
-      rows: admitted.keys.map { key in
+      "insert into members (vault, owner, key, objects, bytes, expires) values ROWS on conflict do nothing",
+      rows: (admitted.keys.map { ($0, 0) } + admitted.invited.map { ($0, $1) }).map { key, expires in
         let owner = SQLValue.bytes(key.replica.bytes)
         return [
           id, owner, .bytes(key.bytes), .integer(held[owner]?.objects ?? 0),
-          .integer(held[owner]?.bytes ?? 0),
+          .integer(held[owner]?.bytes ?? 0), .integer(expires),
         ]
       })
     try connection.run(
@@ -316,6 +321,11 @@ final class HubEngine: Sendable {
     writer.add(ObjectWriter.Job(member: member, name: name, bytes: nil) { done($0.map { _ in }) })
   }
 
+  /// Deletes an object, and waits until that is durable.
+  func delete(_ name: String, as member: VaultMember) throws(HeartlogError) {
+    _ = try writer.run([ObjectWriter.Job(member: member, name: name, bytes: nil)])
+  }
+
   // MARK: Sessions
 
   /// Opens a session that lasts as long as the limits say. A key has a limited number of them: the oldest ends.
@@ -360,13 +370,18 @@ final class HubEngine: Sendable {
     if let session = seen.withLock({ $0[token] }), session.end > now { return session }
     return try database.read { (connection) throws(HeartlogError) in
       let rows = try connection.run(
-        "select vault, key, expires from sessions where digest = $1", .bytes(token.bytes))
+        """
+        select s.vault, s.key, s.expires, m.expires from sessions s
+        join members m on m.vault = s.vault and m.key = s.key where s.digest = $1
+        """, .bytes(token.bytes))
       guard let row = rows.first, let vault = VaultID(bytes: try row[0].bytes()),
         let key = PublicKey(bytes: try row[1].bytes())
       else { return nil }
       let left = try row[2].integer() - WallClock.nanoseconds
       guard left > 0 else { return nil }
-      let session = HubSession(member: VaultMember(vault: vault, key: key), end: now + UInt64(left))
+      let session = HubSession(
+        member: VaultMember(vault: vault, key: key), isInvited: try row[3].integer() > 0,
+        end: now + UInt64(left))
       seen.withLock { seen in
         if seen.count >= Self.seenMax { seen = seen.filter { $0.value.end > now } }
         if seen.count >= Self.seenMax { seen = [:] }

@@ -3,6 +3,8 @@ import HeartlogFormat
 /// A session that a client opened: "Sessions" in docs/hub.md.
 struct HubSession: Hashable, Sendable {
   let member: VaultMember
+  /// Whether the key is that of an invitation, which may read, and admit one device.
+  let isInvited: Bool
   /// On the monotonic clock.
   let end: UInt64
 }

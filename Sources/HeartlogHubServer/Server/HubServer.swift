@@ -254,7 +254,9 @@ final class HubServer: @unchecked Sendable {
     }
     if !isOfOperator { try check(host: hosts[0]) }
     if route.needsSession, let vault = route.vault {
-      exchange.session = try service.session(authorization: headers["authorization"]?.first, vault: vault)
+      let found = try service.session(authorization: headers["authorization"]?.first, vault: vault)
+      if found.session.isInvited { try HubService.checkInvited(route) }
+      exchange.session = found
     }
     let (token, vault) = (exchange.session?.token, exchange.session?.session.member.vault)
     guard connections.receive(exchange.connection, byteCount, vault: vault, session: token) else {
@@ -299,7 +301,8 @@ final class HubServer: @unchecked Sendable {
         return send(.bytes(bytes), exchange, connection)
       }
     case .put(let vault, let name):
-      let member = try service.putting(name, request.body, as: exchange.member)
+      let member = try service.putting(
+        name, request.body, as: exchange.member, isInvited: exchange.session?.session.isInvited ?? false)
       if member != exchange.member { streams.check(vault) }
       connection.suspend()
       let byteCount = request.body.count

@@ -29,6 +29,15 @@ struct HubService: Sendable {
     return (token, session)
   }
 
+  /// Refuses what the key of an invitation may not do.
+  static func checkInvited(_ route: HubRoute) throws(HubRefusal) {
+    switch route {
+    case .list, .get, .keys, .changeKeys: return
+    case .put(let vault, let name) where vault.isEncrypted && name.hasPrefix("keys/"): return
+    default: throw HubRefusal.invited
+    }
+  }
+
   /// Whether the session of a token is not over. A key that another hub has just removed ends it too.
   func isOpen(_ token: Digest) throws(HubRefusal) -> Bool {
     guard let member = try refusals(try engine.session(token))?.member else { return false }
@@ -39,7 +48,7 @@ struct HubService: Sendable {
 
   func keys(as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     let keys = try refusals(try engine.keys(of: member.vault))
-    guard let keys, keys.keys.contains(member.key) else { throw HubRefusal.sessionOver }
+    guard let keys, keys.admits(member.key) else { throw HubRefusal.sessionOver }
     return .keys(keys)
   }
 
@@ -73,9 +82,7 @@ struct HubService: Sendable {
   }
 
   private func open(_ status: UInt32, _ vault: VaultID, _ proof: KeyProof) throws(HubRefusal) -> HubAnswer {
-    // The alphabet of base64url.
-    let session = String(
-      Base64.text(RandomBytes.next(16)).prefix(22).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+    let session = Base64.urlText(RandomBytes.next(16))
     let token = SHA256Hasher.digest(of: Array(session.utf8))
     let member = VaultMember(vault: vault, key: proof.key)
     guard try refusals(try engine.openSession(token, for: member, with: proof.challenge)) else {
@@ -129,9 +136,15 @@ struct HubService: Sendable {
   func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
     let object = try request.object()
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
+    let seconds = object["seconds"]?.int64 ?? 86_400
+    guard 1...Int64(HubLimits.invitationSecondsMax) ~= seconds else {
+      throw HubRefusal(400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
+    }
+    let end = WallClock.nanoseconds + Int(seconds) * 1_000_000_000
+    let invited = Dictionary(try object.keys("invite").map { ($0, end) }) { first, _ in first }
     return .keys(
       try changeKeys(as: member) { keys in
-        keys.changing(admitting: admitted, removing: removed, as: member).map { $0 }
+        keys.changing(admitting: admitted, removing: removed, inviting: invited, as: member).map { $0 }
       })
   }
 
@@ -142,7 +155,12 @@ struct HubService: Sendable {
     switch outcome {
     case .success(let keys): return keys
     case .failure(.wrongCount):
-      throw HubRefusal(400, "At least one key stays, and \(HubLimits.keysMax) at most")
+      throw HubRefusal(
+        400,
+        "At least one key stays, and \(HubLimits.keysMax) at most, with \(HubLimits.invitationsMax) invitations"
+      )
+    case .failure(.notInvited):
+      throw HubRefusal(403, "This key is that of an invitation, which admits one device while it is good")
     case .failure(.notAllowed):
       throw HubRefusal(403, "Only the vault's root may do this: it takes the recovery code")
     }
@@ -153,7 +171,9 @@ struct HubService: Sendable {
   /// Checks whether a member may put an object, and takes the keys from an epoch of the root or an admission.
   ///
   /// - Returns: Who puts it.
-  func putting(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HubRefusal) -> VaultMember {
+  func putting(
+    _ name: String, _ bytes: [UInt8], as member: VaultMember, isInvited: Bool
+  ) throws(HubRefusal) -> VaultMember {
     guard member.vault.isEncrypted else { return member }
     guard name.hasPrefix("keys/") else {
       if name.hasPrefix("\(member.owner)/") { return member }
@@ -169,7 +189,23 @@ struct HubService: Sendable {
     else {
       throw HubRefusal(403, "This is no epoch and no admission of this vault under its name")
     }
+    if isInvited {
+      guard case .admission(let admission) = object, admission.kind == .accepts,
+        admission.admitter == member.key
+      else { throw HubRefusal.invited }
+      _ = try changeKeys(as: member) { keys in
+        keys.following(object).map { .success($0) } ?? .failure(.notInvited)
+      }
+      return VaultMember(vault: member.vault, key: admission.member.publicKey)
+    }
     let keys = try changeKeys(as: member) { .success($0.following(object)) }
+    if case .admission(let admission) = object, admission.kind == .withdraws,
+      keys.keys.contains(admission.admitter)
+    {
+      // With the invitation goes the key that is wrapped in it.
+      let invitation = Admission.objectName(of: admission.member.replica, to: admission.epoch)
+      try refusals(try engine.delete(invitation, as: member))
+    }
     // What the root made is the root's, whoever carries it.
     guard let root = keys.root, object.signer == root.key || object.signer == root.previous else {
       return member
@@ -189,11 +225,16 @@ struct HubService: Sendable {
   }
 }
 
+extension HubRefusal {
+  fileprivate static let invited = HubRefusal(403, "An invitation admits one device, and does nothing else")
+}
+
 extension HubAnswer {
   fileprivate static func keys(_ keys: AdmittedKeys) -> HubAnswer {
     .json(200) { writer in
       writer.member("keys", keys.devices.map(\.description))
       if let root = keys.root { writer.member("root", root.key.description) }
+      if !keys.invited.isEmpty { writer.member("invited", keys.invited.keys.map(\.description).sorted()) }
     }
   }
 }

@@ -13,7 +13,7 @@ import Synchronization
 /// Its address is `https://host[:port][/prefix][/VAULT]`. Without a vault, it is the one that the store belongs to; the first sync creates
 /// it at the hub. With one, the store joins that vault, once a device that is in it has admitted this device's key: see
 /// ``admit(_:for:)``. To an encrypted vault its recovery code admits. The protocol is specified in docs/hub.md.
-public final class HubCarrier: Carrier {
+public final class HubCarrier: InvitingCarrier {
   private struct Link: Sendable {
     let connection: HubConnection
     let changes: HubWatch
@@ -142,6 +142,33 @@ public final class HubCarrier: Carrier {
   @discardableResult
   public func remove(_ key: PublicKey, for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
     try link(of: store).connection.changeKeys(removing: [key]) { false }
+  }
+
+  package func address(of vault: VaultID) -> (place: String, endpoint: String?) {
+    (address.address(of: vault), nil)
+  }
+
+  /// Lets the key of an invitation admit one device within so many seconds.
+  func invite(_ key: PublicKey, seconds: Int, for store: FavoritesStore) throws(HeartlogError) {
+    try link(of: store).connection.changeKeys(inviting: key, seconds: seconds) { false }
+  }
+
+  /// Admits this device with the key of an invitation, unless it is admitted.
+  func accept(_ invitation: SigningKey, for store: FavoritesStore) throws(HeartlogError) {
+    let own = try link(of: store).connection
+    do throws(HeartlogError) { _ = try own.keys { false } } catch {
+      guard error.code == .notAdmitted else { throw error }
+      let connection = HubConnection(
+        address, vault: own.vault, key: invitation, invitation: nil, over: transport, time: time)
+      try connection.changeKeys(admitting: [own.key.publicKey]) { false }
+    }
+  }
+
+  func withdrawInvitations(for store: FavoritesStore) throws(HeartlogError) -> Int {
+    let connection = try link(of: store).connection
+    let open = try connection.keys(named: "invited") { false }
+    if !open.isEmpty { try connection.changeKeys(removing: open) { false } }
+    return open.count
   }
 
   // MARK: - Parts

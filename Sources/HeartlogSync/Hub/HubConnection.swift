@@ -240,9 +240,9 @@ enum HubBody {
 
 /// The keys that a hub admits to a vault: "Vaults and keys" in docs/hub.md.
 extension HubConnection {
-  /// The keys that are admitted, sorted.
-  func keys(isOver: () -> Bool) throws(HeartlogError) -> [PublicKey] {
-    try keys("GET", .none, isOver)
+  /// The keys that are admitted, or those of open invitations, sorted.
+  func keys(named name: String = "keys", isOver: () -> Bool) throws(HeartlogError) -> [PublicKey] {
+    try keys("GET", .none, named: name, isOver)
   }
 
   /// Removes keys and admits others.
@@ -250,15 +250,22 @@ extension HubConnection {
   /// - Returns: The keys that are admitted now, sorted.
   @discardableResult
   func changeKeys(
-    admitting: [PublicKey] = [], removing: [PublicKey] = [], isOver: () -> Bool
+    admitting: [PublicKey] = [], removing: [PublicKey] = [], inviting: PublicKey? = nil, seconds: Int? = nil,
+    isOver: () -> Bool
   ) throws(HeartlogError) -> [PublicKey] {
-    try keys("POST", Self.change(admitting: admitting, removing: removing), isOver)
+    try keys(
+      "POST", Self.change(admitting: admitting, removing: removing, inviting: inviting, seconds: seconds),
+      isOver)
   }
 
   /// The body of a change of keys.
-  static func change(admitting: [PublicKey], removing: [PublicKey] = []) -> HubBody {
+  static func change(
+    admitting: [PublicKey], removing: [PublicKey] = [], inviting: PublicKey? = nil, seconds: Int? = nil
+  ) -> HubBody {
     var json = JSONWriter()
     json.beginObject()
+    if let inviting { json.member("invite", [inviting.description]) }
+    if let seconds { json.member("seconds", seconds) }
     if !admitting.isEmpty { json.member("admit", admitting.map(\.description)) }
     if !removing.isEmpty { json.member("remove", removing.map(\.description)) }
     json.endObject()
@@ -266,13 +273,15 @@ extension HubConnection {
   }
 
   private func keys(
-    _ method: String, _ body: HubBody, _ isOver: () -> Bool
+    _ method: String, _ body: HubBody, named name: String = "keys", _ isOver: () -> Bool
   ) throws(HeartlogError) -> [PublicKey] {
     let json = try send(method, path("keys"), type: body, bytesMax: HubLimits.keysBytesMax, isOver: isOver)
       .json(at: self)
-    guard let texts = json["keys"]?.array else { throw .noHub("something that is no list of keys", at: self) }
+    guard json["keys"]?.array != nil else {
+      throw .noHub("something that is no list of keys", at: self)
+    }
     var keys: [PublicKey] = []
-    for text in texts {
+    for text in json[name]?.array ?? [] {
       guard let key = text.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({ PublicKey(bytes: $0) }) else {
         throw .noHub("something that is no list of keys", at: self)
       }

@@ -6,8 +6,8 @@ struct Keyring {
   /// What a device writes under.
   enum Standing {
     case writes(KeyEpoch)
-    /// Under none before its recovery code has admitted it to this one.
-    case joins(KeyEpoch, RecoveryCode)
+    /// Under none before its recovery code, or an invitation, has admitted it to this one.
+    case joins(KeyEpoch, by: SigningKey, as: Admission.Kind)
     /// Under none. Why, and what to do, as a sentence without a full stop.
     case notAMember(String)
   }
@@ -19,6 +19,8 @@ struct Keyring {
   private(set) var vault: VaultID?
   /// The recovery code with which the device will join.
   private(set) var code: RecoveryCode?
+  /// The key of an invitation with which the device will join, and its vault.
+  private var invitation: (vault: VaultID, key: SigningKey)?
   private(set) var epochs: [EpochID: KeyEpoch] = [:]
   /// By the names of their objects.
   private(set) var admissions: [String: Admission] = [:]
@@ -33,6 +35,7 @@ struct Keyring {
   private static let shownName = "shown"
   private static let voidName = "void"
   private static let agreementName = "agreement"
+  private static let invitationName = "invitation"
 
   /// Reads what the store keeps.
   ///
@@ -45,6 +48,7 @@ struct Keyring {
     self.key = key
     agreementKey = try Self.agreementKey(of: key, in: store)
     code = try Self.code(in: store)
+    invitation = try Self.invitation(in: store)
     vault = store.vault.flatMap { $0.id.isEncrypted ? $0.id : nil }
     state = KeyState(
       of: vault ?? VaultID(root: key.publicKey), epochs: [KeyEpoch](), admissions: [Admission]())
@@ -66,7 +70,8 @@ struct Keyring {
   private static func fileName(of object: KeyObject) -> String {
     switch object {
     case .epoch(let epoch): "\(epochsFolder)/\(epoch.id)"
-    case .admission(let admission): "\(admissionsFolder)/\(admission.epoch)-\(admission.member.replica)"
+    case .admission(let admission):
+      "\(admissionsFolder)/\(admission.objectName.dropFirst("keys/".utf8.count))"
     }
   }
 
@@ -119,6 +124,33 @@ struct Keyring {
     try store.replaceKeyFile(kept.rawValue, with: Array((code?.text ?? "").utf8))
   }
 
+  /// The key of an invitation that a store keeps, and its vault; nil if there is none.
+  static func invitation(in store: FavoritesStore) throws(HeartlogError) -> (vault: VaultID, key: SigningKey)?
+  {
+    guard let bytes = try store.log.keyFile(invitationName), !bytes.isEmpty else { return nil }
+    guard let vault = VaultID(bytes: bytes.prefix(16)), let key = SigningKey(seed: bytes.dropFirst(16)) else {
+      throw HeartlogError(
+        .corrupt,
+        "the invitation in keys/\(invitationName) of this store is damaged: enter it again with \"heartlog join -\""
+      )
+    }
+    return (vault, key)
+  }
+
+  /// Keeps the key of an invitation; nil once the device has joined with it.
+  static func keepInvitation(
+    _ invitation: (vault: VaultID, key: SigningKey)?, in store: FavoritesStore
+  ) throws(HeartlogError) {
+    if invitation == nil, try store.log.keyFile(invitationName)?.isEmpty != false { return }
+    try store.replaceKeyFile(invitationName, with: invitation.map { $0.vault.bytes + $0.key.seed } ?? [])
+  }
+
+  /// The key that admits a store's device when it syncs next; nil if there is none.
+  static func joiningKey(of store: FavoritesStore) throws(HeartlogError) -> SigningKey? {
+    if let code = try code(in: store) { return code.key }
+    return try invitation(in: store)?.key
+  }
+
   /// Remembers whose code was printed or entered here last: a person has it.
   func noteShown(_ root: PublicKey) throws(HeartlogError) {
     guard try store.log.keyFile(Self.shownName) != root.bytes else { return }
@@ -148,7 +180,10 @@ struct Keyring {
   var objects: [KeyObject] {
     epochs.values.filter { state.trusted[$0.id] != nil }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
       .map { .epoch($0) }
-      + admissions.values.filter(counts).sorted { $0.objectName < $1.objectName }.map { .admission($0) }
+      // Who is introduced anew must not miss that, if the puts end after the withdrawal.
+      + admissions.values.filter { counts($0) && !isVoid(.admission($0)) }.sorted {
+        ($0.kind == .withdraws ? 1 : 0, $0.objectName) < ($1.kind == .withdraws ? 1 : 0, $1.objectName)
+      }.map { .admission($0) }
   }
 
   /// Whether an admission says something of the vault.
@@ -178,6 +213,8 @@ struct Keyring {
     for object in new { add(object) }
     if let other {
       vault = other
+    } else if let invitation, epochs.values.contains(where: { $0.vault == invitation.vault }) {
+      vault = invitation.vault
     } else if let code, let leading = epochs.values.first(where: { $0.root.publicKey == code.key.publicKey })
     {
       vault = leading.vault
@@ -213,21 +250,33 @@ struct Keyring {
 
   /// Whether an object introduces a device for which the one that is kept does not vouch.
   private func introducesAgain(_ object: KeyObject) -> Bool {
-    guard case .admission(let admission) = object, admission.introduces, counts(admission) else {
+    guard case .admission(let admission) = object, admission.kind == .introduces, counts(admission) else {
       return false
     }
-    return admissions[admission.objectName]?.introduces == false
+    return admissions[admission.objectName]?.kind == .gives
   }
 
-  /// Whether an object never counts again: a removed device signed it, and removal is final. Whom it admitted keeps it.
+  /// Whether an object never counts again: a removed device signed it, and removal is final, or it is of an invitation that was withdrawn.
+  /// Whom it admitted keeps it.
   func isVoid(_ object: KeyObject) -> Bool {
     guard case .admission(let admission) = object, admission.vault == vault else { return false }
-    return state.removed[admission.admitter.replica] != nil && !counts(admission)
+    switch admission.kind {
+    case .invites where state.isWithdrawn(admission.member.publicKey): return true
+    case .accepts where state.isWithdrawn(admission.admitter): return true
+    default: return state.removed[admission.admitter.replica] != nil && !counts(admission)
+    }
+  }
+
+  /// Whether an object of this name is kept that is an invitation, and withdrawn.
+  func isWithdrawn(_ name: String) -> Bool {
+    guard let admission = admissions[name], case .invites = admission.kind else { return false }
+    return isVoid(.admission(admission))
   }
 
   /// Whether an admission may stand where the one that is kept would.
   func serves(_ admission: Admission) -> Bool {
-    counts(admission) && (admission.introduces || admissions[admission.objectName]?.introduces != true)
+    counts(admission)
+      && (admission.kind == .introduces || admissions[admission.objectName]?.kind != .introduces)
   }
 
   /// Whether this very object is kept.
@@ -254,11 +303,18 @@ struct Keyring {
         if state.trusted[epoch.id] != nil { return true }
         epochs[epoch.id] = nil
       case .admission(let admission):
-        if counts(admission) { return true }
+        if counts(admission) || tells(admission) { return true }
         admissions[admission.objectName] = nil
       }
       return false
     }
+  }
+
+  /// Whether an admission tells that an invitation was copied. Two of an invitation do.
+  private func tells(_ admission: Admission) -> Bool {
+    guard admission.kind == .accepts, !state.isWithdrawn(admission.admitter) else { return false }
+    let kept = admissions.values.count { $0.kind == .accepts && $0.admitter == admission.admitter }
+    return state.acceptedCount(admission.admitter) > 1 && kept <= 2
   }
 
   /// Reads the keys of all epochs that can be read.
@@ -272,12 +328,19 @@ struct Keyring {
 
   private func readKey(of epoch: KeyEpoch) -> EpochKey? {
     if let key = try? epoch.key(for: agreementKey) { return key }
-    if let admission = admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)],
-      let key = try? epoch.key(for: agreementKey, in: admission)
-    {
-      return key
+    for admission in admissions.values where admits(admission, to: epoch) {
+      if let key = try? epoch.key(for: agreementKey, in: admission) { return key }
     }
-    return code.flatMap { try? epoch.key(for: $0.agreementKey) }
+    if let key = code.flatMap({ try? epoch.key(for: $0.agreementKey) }) { return key }
+    guard let invitation = invitation?.key,
+      let admission = admissions[Admission.objectName(of: invitation.publicKey.replica, to: epoch.id)]
+    else { return nil }
+    return try? epoch.key(for: AgreementKey(of: invitation), in: admission)
+  }
+
+  /// Whether an admission gives this device the key of an epoch.
+  private func admits(_ admission: Admission, to epoch: KeyEpoch) -> Bool {
+    admission.epoch == epoch.id && admission.member.publicKey == key.publicKey
   }
 
   /// Keeps objects in the store, and whom the vault removed.
@@ -318,7 +381,8 @@ struct Keyring {
     let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
     if let code {
       if code.key.publicKey == root.publicKey {
-        return isMember && readsWithoutCode(current) ? .writes(current) : .joins(current, code)
+        return isMember && readsWithoutCode(current)
+          ? .writes(current) : .joins(current, by: code.key, as: .introduces)
       }
       if !isMember {
         return .notAMember(
@@ -327,9 +391,25 @@ struct Keyring {
       }
     }
     if isMember { return .writes(current) }
+    if let invitation, vault == invitation.vault {
+      let isOpen = state.openInvitations.contains {
+        $0.member.publicKey == invitation.key.publicKey && $0.epoch == current.id
+      }
+      guard isOpen, keys[current.id] != nil, state.acceptedCount(invitation.key.publicKey) == 0 else {
+        return .notAMember(
+          "the invitation is not good any more: it was used or withdrawn, its time is over, or the keys were rotated since. Ask for another one, or wait if the other device's files are still on their way"
+        )
+      }
+      return .joins(current, by: invitation.key, as: .accepts)
+    }
+    if admissions.values.contains(where: { $0.kind == .accepts && $0.member.publicKey == key.publicKey }) {
+      return .notAMember(
+        "this device is no member any more: another device used its invitation, too, or the invitation was withdrawn before a member had seen it used. "
+          + "Nothing that is here is lost; ask for another one")
+    }
     // What admitted this device is kept here, whether it counts or not.
     if !state.introduced.contains(key.publicKey.replica),
-      admissions.values.contains(where: { $0.introduces && $0.member.publicKey == key.publicKey })
+      admissions.values.contains(where: { $0.kind == .introduces && $0.member.publicKey == key.publicKey })
     {
       return .notAMember(
         "this device is no member any more: only a device that was removed since had admitted it. Nothing that is here is lost; to go on, "
@@ -342,8 +422,7 @@ struct Keyring {
   }
 
   private func readsWithoutCode(_ epoch: KeyEpoch) -> Bool {
-    epoch.isMember(key.publicKey)
-      || admissions[Admission.objectName(of: key.publicKey.replica, to: epoch.id)] != nil
+    epoch.isMember(key.publicKey) || admissions.values.contains { admits($0, to: epoch) }
   }
 
   /// The epoch under which this device writes; nil if there is none.
@@ -370,16 +449,22 @@ struct Keyring {
     }
   }
 
-  /// Admits this device with its code, and other members who lack the key to write under. Replaces an epoch whose key somebody has who was
-  /// removed.
+  /// Admits this device with its code or its invitation, and other members who lack the key to write under. Replaces an epoch whose key
+  /// somebody has who was removed, or is no member.
   mutating func settle(at time: Milliseconds) throws(HeartlogError) {
-    if case .joins(let epoch, let code) = standing {
-      try admit(try announcement(in: epoch.vault), to: epoch, introducing: true, by: code.key)
+    if case .joins(let epoch, let admitter, let kind) = standing {
+      if let end = end(ofInvitation: admitter.publicKey), end < time {
+        throw HeartlogError(.noKey, "the invitation was good until \(RFC3339.text(end)): ask for another one")
+      }
+      try admit(try announcement(in: epoch.vault), to: epoch, as: kind, by: admitter)
     }
     guard var current else { return }
-    if state.isExposed, state.members.values.map(\.replica).min() == key.publicKey.replica {
+    if state.isKnownToStranger
+      || state.isExposed && state.members.values.map(\.replica).min() == key.publicKey.replica
+    {
       current = try makeEpoch(at: time)
     }
+    try confirm(in: current, at: time)
     for member in leftOut
     where state.members[member.publicKey] == nil && state.removed[member.replica] == nil
       && state.introduced.contains(member.replica)
@@ -394,12 +479,59 @@ struct Keyring {
         try admit(member, to: epoch, by: key)
       }
     }
-    // Some of these epochs could be read with the code alone until now.
-    if let code {
-      if code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
-      try Self.keep(nil, in: store)
-      self.code = nil
+    if let code, code.key.publicKey == state.root?.publicKey { try noteShown(code.key.publicKey) }
+  }
+
+  /// Forgets the code or the invitation with which this device joined, once what it put admits it.
+  mutating func forgetHowItJoined() throws(HeartlogError) {
+    guard current != nil else { return }
+    try Self.keep(nil, in: store)
+    try Self.keepInvitation(nil, in: store)
+    (code, invitation) = (nil, nil)
+  }
+
+  // MARK: - Invitations
+
+  /// Vouches for the devices that invitations brought, and withdraws the invitations that were used or are over.
+  private mutating func confirm(in current: KeyEpoch, at time: Milliseconds) throws(HeartlogError) {
+    let unconfirmed = state.unconfirmed
+    guard !unconfirmed.contains(where: { $0.publicKey == key.publicKey }) else { return }
+    for member in unconfirmed { try admit(member, to: current, as: .introduces, by: key) }
+    let over = state.openInvitations.filter { invitation in
+      invitation.epoch != current.id || state.acceptedCount(invitation.member.publicKey) > 0
+        || end(ofInvitation: invitation.member.publicKey).map { $0 < time } ?? true
     }
+    try withdraw(over)
+  }
+
+  private func end(ofInvitation key: PublicKey) -> Milliseconds? {
+    for invitation in state.openInvitations where invitation.member.publicKey == key {
+      if case .invites(let end) = invitation.kind { return Milliseconds(clamping: end) }
+    }
+    return nil
+  }
+
+  /// Makes an invitation to the current epoch.
+  ///
+  /// - Returns: The key that admits one device.
+  /// - Throws: `noKey` if this device is no member, or only an invitation vouches for it so far.
+  mutating func invite(until end: Milliseconds) throws(HeartlogError) -> SigningKey {
+    guard let current, let vault else { throw notAMember }
+    var generator = store.generator
+    let made = SigningKey(using: &generator)
+    let member = try making { try Member(made, agreementKey: AgreementKey(of: made), vault: vault) }
+    try admit(member, to: current, as: .invites(end: UInt64(max(0, end))), by: key)
+    return made
+  }
+
+  /// Withdraws open invitations.
+  mutating func withdraw(_ invitations: [Admission]) throws(HeartlogError) {
+    for invitation in invitations {
+      let withdrawal = try making { try Admission(withdrawing: invitation, by: key) }
+      add(.admission(withdrawal))
+      try keep([.admission(withdrawal)])
+    }
+    if !invitations.isEmpty { recompute() }
   }
 
   /// Admits a device to the current epoch.
@@ -414,19 +546,19 @@ struct Keyring {
     }
     // An earlier attempt may have done it.
     if state.members[member.publicKey] == nil || state.holders[current.id]?.contains(member.replica) != true {
-      try admit(member, to: current, introducing: true, by: key)
+      try admit(member, to: current, as: .introduces, by: key)
     }
     return current
   }
 
   private mutating func admit(
-    _ member: Member, to epoch: KeyEpoch, introducing introduces: Bool = false, by admitter: any DeviceKey
+    _ member: Member, to epoch: KeyEpoch, as kind: Admission.Kind = .gives, by admitter: any DeviceKey
   ) throws(HeartlogError) {
     guard let key = keys[epoch.id] else { preconditionFailure("an epoch whose key was read") }
     var generator = store.generator
     let admission = try making {
       try Admission(
-        of: member, to: epoch, key: key, introducing: introduces, by: admitter, using: &generator)
+        of: member, to: epoch, key: key, as: kind, by: admitter, using: &generator)
     }
     add(.admission(admission))
     recompute()
@@ -465,7 +597,7 @@ struct Keyring {
     let epoch = try make(
       root: new.member(of: vault), devices: devices, removals: removals, generation: state.anchors.count,
       by: code.key, at: time)
-    if state.members[own.publicKey] == nil { try admit(own, to: epoch, introducing: true, by: new.key) }
+    if state.members[own.publicKey] == nil { try admit(own, to: epoch, as: .introduces, by: new.key) }
     try noteShown(new.key.publicKey)
   }
 
@@ -512,6 +644,8 @@ struct Keyring {
     try keep([.epoch(made.epoch)])
     recompute()
     try keep([])
+    // A rotation voids what was given away.
+    try withdraw(state.openInvitations)
     return made.epoch
   }
 

@@ -35,9 +35,35 @@ package struct VaultKeys: ~Copyable {
   /// Whether a code is kept until a sync joins with it.
   package var isJoining: Bool { ring.code != nil }
 
-  /// The key of the recovery code with which a store will join; `nil` if there is none.
+  /// The key of the recovery code or of the invitation with which a store will join; `nil` if there is none.
   package static func joiningKey(of store: FavoritesStore) throws(HeartlogError) -> (any DeviceKey)? {
-    try Keyring.code(in: store)?.key
+    try Keyring.joiningKey(of: store)
+  }
+
+  /// Keeps an invitation, with which the next sync admits this device.
+  package static func join(_ vault: VaultID, with key: SigningKey, _ store: FavoritesStore)
+    throws(HeartlogError)
+  {
+    try Keyring.keepInvitation((vault, key), in: store)
+  }
+
+  /// Makes an invitation, which the next sync puts where the vault is.
+  ///
+  /// - Parameter end: until when it is good, in milliseconds since 1970.
+  /// - Returns: The key that admits one device.
+  /// - Throws: `noKey` if this device is no member.
+  package mutating func invite(until end: Milliseconds) throws(HeartlogError) -> SigningKey {
+    try ring.invite(until: end)
+  }
+
+  /// Withdraws all invitations that are open.
+  ///
+  /// - Returns: How many there were.
+  /// - Throws: `noKey` if this device is no member.
+  package mutating func withdrawInvitations() throws(HeartlogError) -> Int {
+    let open = ring.state.openInvitations
+    try ring.withdraw(open)
+    return open.count
   }
 
   /// Whether a store's device was removed, or has no key of its vault, as far as it knows.

@@ -13,8 +13,7 @@ extension SyncPass {
       guard listing.keys.isEmpty else { throw notJoined }
       return
     }
-    let code = try Keyring.code(in: keys)
-    if store.vault?.id.isEncrypted != true, code == nil {
+    if store.vault?.id.isEncrypted != true, try Keyring.joiningKey(of: keys) == nil {
       guard listing.keys.isEmpty else { throw notJoined }
       guard options.encrypts, !options.isDryRun, !options.isPull else { return }
       // A vault is encrypted before the first object is put.
@@ -109,6 +108,9 @@ extension SyncPass {
       }
       memory.checked.insert(object.name)
     }
+    try ring.forgetHowItJoined()
+    // A key stands in an invitation.
+    voidKeys.formUnion(listing.keys.filter(ring.isWithdrawn))
     for name in voidKeys.subtracting(missing.map(\.name)).sorted() {
       // At a hub only the root may, and it stays.
       do throws(HeartlogError) { try delete(name) } catch { break }

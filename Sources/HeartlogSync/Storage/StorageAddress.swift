@@ -11,6 +11,8 @@ package struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
   package let description: String
   package let kind: Kind
   package let origin: HTTPOrigin
+  /// Where the bucket is; `nil` for Amazon's own and for a share.
+  let endpoint: String?
   /// The folders on the way to the objects, without escapes. At S3, the first one is the bucket.
   package let folders: [String]
 
@@ -50,6 +52,7 @@ package struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
       folders.append(folder)
     }
     var host = String(parts[2])
+    self.endpoint = endpoint
     var isEncrypted = parts[0] != "dav:"
     switch parts[0] {
     case "dav:", "davs:":

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -10,7 +11,8 @@ import Heartlog
 ///
 /// The address of a share is `davs://host[:port]/path`, or `dav://` without TLS, that of a bucket `s3://bucket[/prefix]`. A share's folder is
 /// made when something is first put there. Storage sends no notifications, and many servers limit requests: sync every few minutes at most. The layout is specified in "Storage" in docs/shipping.md.
-public final class StorageCarrier: Carrier {
+public final class StorageCarrier: InvitingCarrier {
+  private let address: StorageAddress
   private let place: StoragePlace
   private let carrier: PlaceCarrier
 
@@ -32,8 +34,13 @@ public final class StorageCarrier: Carrier {
   }
 
   package init(_ address: StorageAddress, credentials: StorageCredentials?) {
+    self.address = address
     place = StoragePlace(address, credentials: credentials, over: systemTransport(), time: .system)
     carrier = PlaceCarrier(place)
+  }
+
+  package func address(of vault: VaultID) -> (place: String, endpoint: String?) {
+    (address.description, address.endpoint)
   }
 
   /// Receives what other devices put there, and puts what is missing.

@@ -96,7 +96,7 @@ struct EncryptionVectorsTests {
     let admissions = [
       try sample.admission(of: sample.devices[2], to: epochs[0], by: sample.code.key),
       try sample.admission(
-        of: sample.devices[2], to: epochs[1], introducing: false, by: sample.devices[1].key),
+        of: sample.devices[2], to: epochs[1], as: .gives, by: sample.devices[1].key),
     ]
     let vectors = Epochs(
       vault: sample.vault.description, recoveryCode: code.text, voidRecoveryCode: sample.code.text,

@@ -113,7 +113,7 @@ struct KeyStateTests {
     let fourth = try sample.next(after: [third], devices: everybody, by: desk)
     var admissions = [
       try sample.admission(of: accomplices[0], to: first, by: thief.key),
-      try sample.admission(of: accomplices[0], to: second, introducing: false, by: desk.key),
+      try sample.admission(of: accomplices[0], to: second, as: .gives, by: desk.key),
       try sample.admission(of: accomplices[1], to: second, by: accomplices[0].key),
       try sample.admission(of: accomplices[2], to: fourth, by: thief.key),
       try sample.admission(of: watch, to: second, by: phone.key),

@@ -25,13 +25,18 @@ struct SampleVault {
 
   @discardableResult
   mutating func addDevice() throws -> Device {
-    let key = SigningKey(using: &random)
-    let agreementKey = AgreementKey(of: key)
-    let device = Device(
-      key: key, agreementKey: agreementKey,
-      member: try Member(key, agreementKey: agreementKey, vault: vault))
+    let device = try newMember()
     devices.append(device)
     return device
+  }
+
+  /// A member that is none of the devices, as the key of an invitation is.
+  mutating func newMember() throws -> Device {
+    let key = SigningKey(using: &random)
+    let agreementKey = AgreementKey(of: key)
+    return Device(
+      key: key, agreementKey: agreementKey,
+      member: try Member(key, agreementKey: agreementKey, vault: vault))
   }
 
   /// The first epoch, for all devices.
@@ -56,11 +61,10 @@ struct SampleVault {
   }
 
   mutating func admission(
-    of device: Device, to epoch: Epoch, introducing introduces: Bool = true, by admitter: SigningKey
+    of device: Device, to epoch: Epoch, as kind: Admission.Kind = .introduces, by admitter: SigningKey
   ) throws -> Admission {
     try Admission(
-      of: device.member, to: epoch.epoch, key: epoch.key, introducing: introduces, by: admitter,
-      using: &random)
+      of: device.member, to: epoch.epoch, key: epoch.key, as: kind, by: admitter, using: &random)
   }
 
   private var origin: (replica: ReplicaID, time: UInt64) { (devices[0].member.replica, 1_700_000_000_000) }

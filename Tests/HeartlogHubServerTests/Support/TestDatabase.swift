@@ -78,10 +78,10 @@ extension HubEngine {
   ///
   /// - Returns: The keys afterwards; `nil` if the change was refused.
   func changeKeys(
-    removing: [PublicKey], admitting: [PublicKey], as member: VaultMember
+    removing: [PublicKey], admitting: [PublicKey], inviting: [PublicKey: Int] = [:], as member: VaultMember
   ) throws -> [PublicKey]? {
     let outcome = try changeKeys(as: member) { keys in
-      keys.changing(admitting: admitting, removing: removing, as: member).map { $0 }
+      keys.changing(admitting: admitting, removing: removing, inviting: inviting, as: member).map { $0 }
     }
     return (try? outcome.get())?.keys
   }

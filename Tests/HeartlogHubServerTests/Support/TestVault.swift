@@ -49,11 +49,13 @@ struct TestVault {
   }
 
   /// An admission to an epoch, the first one unless said otherwise.
-  func admission(of key: SigningKey, by signer: SigningKey, to epoch: Epoch? = nil) throws -> Admission {
+  func admission(
+    of key: SigningKey, by signer: SigningKey, to epoch: Epoch? = nil, as kind: Admission.Kind = .introduces
+  ) throws -> Admission {
     let (epoch, secret) = epoch ?? first
     var generator = SystemRandomNumberGenerator()
     return try Admission(
-      of: Self.member(key, of: epoch.vault), to: epoch, key: secret, by: signer, using: &generator)
+      of: Self.member(key, of: epoch.vault), to: epoch, key: secret, as: kind, by: signer, using: &generator)
   }
 
   /// The name of a run file of a device, in its own stream unless said otherwise.

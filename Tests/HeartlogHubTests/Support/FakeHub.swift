@@ -10,6 +10,8 @@ final class FakeHub: HTTPTransport {
   struct Vault {
     /// Those that were admitted by a request.
     var admitted: [String]
+    /// The keys of invitations that were made by a request.
+    var invited: [String] = []
     /// By the epochs and admissions that are stored: "Keys at a hub" in docs/hub.md.
     var state: KeyState?
     var keys: [String] {
@@ -19,6 +21,12 @@ final class FakeHub: HTTPTransport {
       return (Set(admitted).union(members.map(\.description))).filter { text in
         Hexadecimal.bytes(text).flatMap { PublicKey(bytes: $0) }.map { removed[$0.replica] == nil } ?? false
       }.sorted()
+    }
+    /// The keys of invitations that nobody has used.
+    var open: [String] {
+      invited
+        + (state?.openInvitations ?? []).map(\.member.publicKey).filter { state?.acceptedCount($0) == 0 }
+        .map(\.description)
     }
     var objects: [(name: String, bytes: [UInt8], number: Int)] = []
     var number = 0
@@ -171,7 +179,9 @@ final class FakeHub: HTTPTransport {
     case ("POST", 2, "sessions"):
       guard let vault = json["vault"]?.string, let key = signer(json, vault, headers["Host"] ?? "", &state)
       else { return error(401, "an unknown challenge") }
-      guard state.vaults[vault]?.keys.contains(key) == true else { return error(403, "not admitted") }
+      guard let known = state.vaults[vault], known.keys.contains(key) || known.open.contains(key) else {
+        return error(403, "not admitted")
+      }
       return session(200, vault, key, &state)
     case ("PUT", 3, "vaults"):
       let vault = parts[2]
@@ -227,7 +237,7 @@ final class FakeHub: HTTPTransport {
       if name.hasPrefix("keys/"), let id = VaultID(parts[2]), id.isEncrypted {
         update(&vault, id)
         state.sessions = state.sessions.filter {
-          $0.value.vault != parts[2] || vault.keys.contains($0.value.key)
+          $0.value.vault != parts[2] || (vault.keys + vault.open).contains($0.value.key)
         }
       }
       return answer(201)
@@ -239,12 +249,22 @@ final class FakeHub: HTTPTransport {
       for key in json["remove"]?.array ?? [] {
         guard isOfRoot || key.string == session.key else { return error(403, "only the root removes others") }
         vault.admitted.removeAll { $0 == key.string }
+        vault.invited.removeAll { $0 == key.string }
         state.sessions = state.sessions.filter { $0.value.key != key.string }
       }
-      vault.admitted += (json["admit"]?.array ?? []).compactMap(\.string)
-      return answer(200, "{\"keys\": [\(vault.keys.sorted().map { "\"\($0)\"" }.joined(separator: ","))]}")
+      vault.invited += (json["invite"]?.array ?? []).compactMap(\.string)
+      if vault.state == nil || !vault.open.contains(session.key) {
+        vault.admitted += (json["admit"]?.array ?? []).compactMap(\.string)
+      }
+      if json["admit"] != nil { vault.invited.removeAll { $0 == session.key } }
+      let (keys, open) = (vault.keys, vault.open)
+      return answer(200, "{\"keys\": \(texts(keys)), \"invited\": \(texts(open))}")
     default: return error(405, "no such method")
     }
+  }
+
+  private static func texts(_ keys: [String]) -> String {
+    "[\(keys.sorted().map { "\"\($0)\"" }.joined(separator: ","))]"
   }
 
   private static func update(_ vault: inout Vault, _ id: VaultID) {
