@@ -36,7 +36,7 @@ class HubProcess:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
         self.reader = None
         line = self.process.stdout.readline().decode()
-        if not line.startswith("listening on http://127.0.0.1:"):
+        if not re.fullmatch(r"listening on http://[0-9.]+:\d+\n", line):
             said = self.process.stderr.read().decode(errors="replace")
             raise NotStarted(f"heartlog-hub ended with {self.end(signal.SIGKILL)}: {line!r} {said!r}")
         self.port = int(line.rsplit(":", 1)[1])

@@ -126,6 +126,22 @@ class HubTests(unittest.TestCase):
             self.assertEqual(device.request("POST", "/v1/challenges", {}, host=host)[0], status, host)
         self.assertEqual(device.request("GET", "/healthz", host="hub.example")[0], 200)
 
+    def test_a_hub_that_others_reach_wants_invitations_or_is_open_in_so_many_words(self):
+        words = pathlib.Path(self.folder.name) / "words"
+        words.write_text("spring\n")
+        public = ["--listen", "0.0.0.0:0", "--name", "127.0.0.1"]
+        for options, said in (
+                (public, "--invitations FILE"), (public, "--open"), ([*public, "--open", "--invitations", str(words)], "--open"),
+                ([*public, "--open=no"], "--open=no")):
+            started = subprocess.run([HUB, "--database", self.database, *options], capture_output=True, text=True, timeout=SECONDS_MAX)
+            self.assertEqual(started.returncode, 64, options)
+            self.assertIn(said, started.stderr)
+        self.assertFalse(self.data.exists())
+        hub = self.hub(*public, "--invitations", str(words))
+        self.assertEqual([self.device(hub).create()[0], self.device(hub).create(invitation="spring")[0]], [403, 201])
+        self.assertEqual(hub.end(), 0)
+        self.assertEqual(self.device(self.hub(*public, "--open"), "0" * 31 + "2").create()[0], 201)
+
     def test_two_bodies_do_not_keep_others_out(self):
         hub = self.hub()
         large, other = self.device(hub, "0" * 31 + "2"), self.device(hub)

@@ -60,6 +60,12 @@ public enum HubCommand {
         "--name is missing: others reach \(options.address), so give the host that devices use, for example --name hub.example.org"
       )
     }
+    guard options.address.isLoopback || arguments.isOpen || arguments.invitations != nil else {
+      throw HeartlogError(
+        .invalid,
+        "anybody who reaches \(options.address) could create vaults: allow that with --open, or give --invitations FILE with a word for each vault"
+      )
+    }
     options.rate = arguments.rate
     // Files, the log and the standard streams need a few too.
     options.limits.connections = max(
@@ -158,6 +164,8 @@ struct HubArguments {
   var database = "heartlog-hub.db"
   var names: [String] = []
   var invitations: String?
+  /// Whether anybody may create a vault, wherever they are.
+  var isOpen = false
   var certificate: String?
   var key: String?
   var quota = 1 << 30
@@ -177,7 +185,8 @@ struct HubArguments {
                              PostgreSQL database: postgresql://…, as psql takes it
       --name HOST            a name of this hub, again for each; others are refused. Needed unless only this machine
                              reaches it
-      --invitations FILE     words, one a line, that each allow one new vault; without it, anybody may create one
+      --invitations FILE     words, one a line, that each allow one new vault
+      --open                 anybody may create vaults. This or --invitations is needed unless only this machine reaches it
       --certificate FILE     a certificate with its chain, in PEM, to serve HTTPS
       --key FILE             its key, in PEM
       --quota BYTES          the most bytes of objects of one vault (1073741824)
@@ -217,6 +226,7 @@ struct HubArguments {
       }
       switch option {
       case "--help", "-h": wantsHelp = true
+      case "--open" where value == nil: isOpen = true
       case "--listen": listen = try argument()
       case "--database": database = try argument()
       case "--name": names.append(try argument())
@@ -233,6 +243,9 @@ struct HubArguments {
     guard listen != nil || reset != nil else { throw Failure(sentence: "--listen is missing") }
     guard (certificate == nil) == (key == nil) else {
       throw Failure(sentence: "--certificate and --key go together")
+    }
+    guard invitations == nil || !isOpen else {
+      throw Failure(sentence: "--open lets anybody create vaults, --invitations does not: choose one")
     }
   }
 }
