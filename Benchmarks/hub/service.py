@@ -18,9 +18,9 @@ class Hub:
 
     def __init__(self, *options):
         self.process = subprocess.Popen(
-            [PROGRAM, "--listen", "127.0.0.1:0", "--name", "127.0.0.1", "--rate", "100000000", *options], stdout=subprocess.PIPE,
-            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.url = self.process.stdout.readline().decode().split()[-1]
+            [PROGRAM, "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--name", "127.0.0.1", "--rate", "100000000", *options],
+            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.url, self.metrics = (self.process.stdout.readline().decode().split()[-1] for _ in range(2))
         self.host = self.url.removeprefix("http://")
         self.connection = http.client.HTTPConnection(self.host)
 

@@ -27,7 +27,7 @@ def heartlog(store, *words):
 def requests(hub):
     """How many of each method were answered so far."""
     counts = {}
-    with urllib.request.urlopen(hub.url + "/metrics") as answer:
+    with urllib.request.urlopen(hub.metrics) as answer:
         for method, count in re.findall(r'requests_total\{method="(\w+)",status="2\d\d"\} (\d+)', answer.read().decode()):
             counts[method] = counts.get(method, 0) + int(count)
     return counts

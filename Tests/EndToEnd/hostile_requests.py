@@ -111,7 +111,7 @@ class HostileRequests:
 
     def wrong_method(self):
         methods = {
-            "/healthz": {"GET"}, "/metrics": {"GET"}, "/v1/challenges": {"POST"}, "/v1/sessions": {"POST"}, self.own: {"PUT"},
+            "/healthz": {"GET"}, "/v1/challenges": {"POST"}, "/v1/sessions": {"POST"}, self.own: {"PUT"},
             f"{self.own}/keys": {"GET", "POST"}, f"{self.own}/objects": {"GET"}, f"{self.own}/changes": {"GET"},
             f"{self.own}/objects/{self.name()}": {"GET", "PUT", "DELETE"},
         }
@@ -122,7 +122,7 @@ class HostileRequests:
 
     def no_path(self):
         target = self.chance.choice((
-            "/", "/v1", "/v2", "/v1/vaults", "/v1/vault", "/healthz/x", "/metrics/x", "/v1/challenges/x", f"{self.own}/object", f"{self.own}/key",
+            "/", "/v1", "/v2", "/v1/vaults", "/v1/vault", "/healthz/x", "/metrics", "/v1/challenges/x", f"{self.own}/object", f"{self.own}/key",
             f"{self.own}/keys/x", f"{self.own}/changes/x", "/index.html", "/admin", "/V1/sessions", "/v1/Sessions"))
         return self.request(self.chance.choice(("GET", "PUT", "POST", "DELETE")), target, "{}"), {404}
 
@@ -211,7 +211,7 @@ class HostileRequests:
             ("PUT", f"{vault}/objects/{self.name()}", chance.randbytes(chance.randrange(200))), ("GET", f"{vault}/objects", None),
             ("GET", f"{vault}/objects?limit=5&after={self.digits(16)}-1", None), ("GET", f"{vault}/changes", None), ("GET", f"{vault}/keys", None),
             ("GET", f"{vault}/objects/{self.name()}", None), ("DELETE", f"{vault}/objects/{self.name()}", None),
-            ("POST", f"{vault}/keys", json.dumps({"admit": [self.digits(64)]})), ("POST", "/v1/challenges", "{}"), ("GET", "/metrics", None),
+            ("POST", f"{vault}/keys", json.dumps({"admit": [self.digits(64)]})), ("POST", "/v1/challenges", "{}"),
             ("POST", "/v1/sessions", self.members()), ("PUT", vault, self.members())))
         # A fresh challenge takes a request of its own.
         if target == "/v1/sessions" and chance.random() < 0.3:

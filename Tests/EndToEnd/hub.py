@@ -13,6 +13,11 @@ HUB = os.environ.get("HEARTLOG_HUB_BIN") or str(pathlib.Path(BINARY).with_name("
 NEEDS_HUB = unittest.skipUnless(os.access(HUB, os.X_OK), f"there is no program at {HUB}")
 
 
+def metrics_url(process, options):
+    """Where a hub that has said where it listens has its metrics; None without the option."""
+    return re.fullmatch(rb"metrics on (http://\S+)\n", process.stdout.readline())[1].decode() if "--metrics" in options else None
+
+
 class Hub:
     """A hub with a file; it keeps its port when it is started again."""
 
@@ -25,6 +30,7 @@ class Hub:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
         self.url = re.fullmatch(rb"listening on (https?://\S+)\n", self.process.stdout.readline())[1].decode()
         self.port = int(self.url.rsplit(":", 1)[1])
+        self.metrics_url = metrics_url(self.process, self.options)
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)

@@ -16,7 +16,7 @@ except ImportError:
     Ed25519PrivateKey = None
 
 from heartlog import SECONDS_MAX, environment
-from hub import HUB
+from hub import HUB, metrics_url
 
 NEEDS_CRYPTOGRAPHY = unittest.skipUnless(Ed25519PrivateKey, "cryptography is not installed: Scripts/test installs it from PyPI")
 
@@ -41,6 +41,7 @@ class HubProcess:
             raise NotStarted(f"heartlog-hub ended with {self.end(signal.SIGKILL)}: {line!r} {said!r}")
         self.port = int(line.rsplit(":", 1)[1])
         self.url = f"http://127.0.0.1:{self.port}"
+        self.metrics_url = metrics_url(self.process, options)
         self.log = []
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
         self.reader.start()

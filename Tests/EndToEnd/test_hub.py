@@ -15,6 +15,9 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from heartlog import SECONDS_MAX, Store, seed
@@ -544,11 +547,11 @@ class HubTests(unittest.TestCase):
         self.assertEqual(again.put(run_name(4), b"z"), 507)
         self.assertEqual(hub.end(), 0)
 
-    def metrics(self, device):
-        """The samples of /metrics by their names and labels, after a look at the format."""
-        status, body = device.request("GET", "/metrics")
-        self.assertEqual(status, 200)
-        self.assertTrue(device.headers["Content-Type"].startswith("text/plain"))
+    def metrics(self, hub):
+        """The samples of the metrics by their names and labels, after a look at the format."""
+        with urllib.request.urlopen(hub.metrics_url, timeout=SECONDS_MAX) as answer:
+            body = answer.read()
+            self.assertTrue(answer.headers["Content-Type"].startswith("text/plain"))
         self.assertTrue(body.endswith(b"\n"))
         types, samples = {}, {}
         for line in body.decode().splitlines():
@@ -573,11 +576,11 @@ class HubTests(unittest.TestCase):
         return samples
 
     def test_metrics_count_what_is_asked_for(self):
-        hub = self.hub()
+        hub = self.hub("--metrics", "127.0.0.1:0")
         device = self.device(hub)
-        empty = self.metrics(device)
+        empty = self.metrics(hub)
         device.create()
-        before = self.metrics(device)
+        before = self.metrics(hub)
         for number in range(5):
             self.assertEqual(device.put(run_name(number + 1), b"x" * 10), 201)
         self.assertEqual(device.put(run_name(1), b"x" * 10), 200)
@@ -585,7 +588,7 @@ class HubTests(unittest.TestCase):
         for _ in range(3):
             self.assertEqual(device.request("GET", device.path(run_name(1)))[0], 200)
         self.assertEqual(device.request("GET", "/nothing")[0], 404)
-        after = self.metrics(device)
+        after = self.metrics(hub)
         self.assertLessEqual(set(before), set(after))
         for name in self.counters:
             self.assertGreaterEqual(after[name], before.get(name, 0), name)
@@ -599,9 +602,8 @@ class HubTests(unittest.TestCase):
         self.assertEqual(rise(requests("PUT", 200)), 1)
         self.assertEqual(rise(requests("PUT", 409)), 1)
         self.assertEqual(rise(requests("GET", 404)), 1)
-        # With the second look at the metrics, and without the third.
-        self.assertEqual(rise(requests("GET", 200)), 4)
-        self.assertEqual(rise("heartlog_hub_request_seconds_count"), 12)
+        self.assertEqual(rise(requests("GET", 200)), 3)
+        self.assertEqual(rise("heartlog_hub_request_seconds_count"), 11)
         self.assertEqual(rise("heartlog_hub_objects_stored_total"), 5)
         self.assertEqual(rise("heartlog_hub_object_bytes_stored_total"), 50)
         self.assertEqual(rise("heartlog_hub_object_bytes_read_total"), 30)
@@ -610,7 +612,26 @@ class HubTests(unittest.TestCase):
             stream.sendall((f"GET /v1/vaults/{device.vault}/changes HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n"
                             f"Authorization: Bearer {device.session}\r\n\r\n").encode())
             self.assertTrue(stream.recv(4_096).startswith(b"HTTP/1.1 200 "))
-            self.assertEqual(self.metrics(device)["heartlog_hub_open_streams"], 1)
+            self.assertEqual(self.metrics(hub)["heartlog_hub_open_streams"], 1)
+        self.assertEqual(hub.end(), 0)
+
+    def test_metrics_have_an_address_of_their_own(self):
+        self.assertEqual(self.device(self.hub()).request("GET", "/metrics")[0], 404)
+        self.database += "-2"
+        hub = self.hub("--metrics", "localhost:0")
+        self.assertEqual(self.device(hub).request("GET", "/metrics")[0], 404)
+        self.metrics(hub)
+        for path, body in ("/healthz", None), ("/v1/challenges", b"{}"), ("/metrics", b"{}"), ("/metrics/x", None):
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(urllib.parse.urljoin(hub.metrics_url, path), body, timeout=SECONDS_MAX)
+            self.assertEqual((caught.exception.code, set(json.load(caught.exception))), (404, {"error"}))
+        # One address serves one of both.
+        for address in hub.url.removeprefix("http://"), "nonsense":
+            refused = subprocess.run(
+                [HUB, "--listen", "127.0.0.1:0", "--metrics", address, "--database", self.database + "-3"], capture_output=True, text=True,
+                timeout=SECONDS_MAX)
+            self.assertIn(refused.returncode, (64, 74))
+            self.assertIn(address, refused.stderr)
         self.assertEqual(hub.end(), 0)
 
     def test_what_was_acknowledged_is_there_after_a_kill(self):

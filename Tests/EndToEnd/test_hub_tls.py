@@ -1,11 +1,11 @@
 """A device sends nothing to a hub that does not prove its host's name, and follows no hub to another host."""
 
-import http.client
 import http.server
 import ipaddress
 import ssl
 import threading
 import unittest
+import urllib.request
 
 from cryptography import x509
 
@@ -69,12 +69,12 @@ class HubTLSTests(TestCase):
         return self.certificate(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
 
     def hub(self, certificate, key):
-        """A hub that serves HTTPS with this certificate; its address."""
-        hub = Hub(self.folder / "hub", "--certificate", str(certificate), "--key", str(key))
+        """A hub that serves HTTPS with this certificate."""
+        hub = Hub(self.folder / "hub", "--metrics", "127.0.0.1:0", "--certificate", str(certificate), "--key", str(key))
         hub.start()
         self.addCleanup(lambda: self.assertEqual(hub.end(), 0))
         self.assertTrue(hub.url.startswith("https://127.0.0.1:"), hub.url)
-        return hub.url
+        return hub
 
     def listener(self, place=None, certificate=None):
         """A server that redirects to `place`."""
@@ -91,23 +91,17 @@ class HubTLSTests(TestCase):
         self.addCleanup(end)
         return server
 
-    def answered(self, url, certificate):
-        """What the hub's counters say it answered, asked of it by a client that trusts it."""
-        context = ssl.create_default_context(cafile=str(certificate))
-        connection = http.client.HTTPSConnection(url.removeprefix("https://"), context=context, timeout=SECONDS_MAX)
-        try:
-            connection.request("GET", "/metrics")
-            lines = connection.getresponse().read().decode().splitlines()
-        finally:
-            connection.close()
-        return [line for line in lines if line.startswith("heartlog_hub_requests_total{") and 'method="GET"' not in line]
+    def answered(self, hub):
+        """What the hub's counters say it answered."""
+        with urllib.request.urlopen(hub.metrics_url, timeout=SECONDS_MAX) as answer:
+            return [line for line in answer.read().decode().splitlines() if line.startswith("heartlog_hub_requests_total{")]
 
     def test_a_certificate_of_nobody_who_is_trusted_is_refused_and_nothing_is_sent(self):
         certificate, key = self.loopback()
-        url = self.hub(certificate, key)
-        refused = self.expect(74, self.phone("sync", url), "does not prove that it is that host", "Nothing was sent")
+        hub = self.hub(certificate, key)
+        refused = self.expect(74, self.phone("sync", hub.url), "does not prove that it is that host", "Nothing was sent")
         self.assertEqual(refused.out, "")
-        self.assertEqual(self.answered(url, certificate), [])
+        self.assertEqual(self.answered(hub), [])
 
     def test_nothing_that_was_sent_reaches_a_server_that_is_not_trusted(self):
         server = self.listener("https://elsewhere.invalid", self.loopback())
@@ -116,29 +110,29 @@ class HubTLSTests(TestCase):
 
     def test_two_devices_sync_with_a_hub_that_is_trusted(self):
         certificate, key = self.loopback()
-        url = self.hub(certificate, key)
+        hub = self.hub(certificate, key)
         prefix = trusting(certificate)
         tablet = self.store("tablet")
-        synced = self.expect(0, self.phone("sync", url, "--encrypted", prefix=prefix)).out
+        synced = self.expect(0, self.phone("sync", hub.url, "--encrypted", prefix=prefix)).out
         self.assertIn("at the hub: ", synced)
-        vault = self.expect(0, self.phone("hub", url, "--json", prefix=prefix)).object["vault"]
+        vault = self.expect(0, self.phone("hub", hub.url, "--json", prefix=prefix)).object["vault"]
         self.expect(0, tablet("keys", "join", "-", input=synced.splitlines()[-1]))
-        received = self.expect(0, tablet("sync", f"{url}/{vault}", "--json", prefix=prefix)).object["received"]
+        received = self.expect(0, tablet("sync", f"{hub.url}/{vault}", "--json", prefix=prefix)).object["received"]
         self.assertGreater(received["commits"], 0)
-        self.expect(0, self.phone("sync", url, prefix=prefix))
+        self.expect(0, self.phone("sync", hub.url, prefix=prefix))
         digests = {self.expect(0, store("status", "--json")).object["digest"] for store in (self.phone, tablet)}
         self.assertEqual(len(digests), 1)
-        self.assertNotEqual(self.answered(url, certificate), [])
+        self.assertNotEqual(self.answered(hub), [])
 
     def test_a_trusted_certificate_for_another_host_is_refused(self):
         certificate, key = self.certificate(x509.DNSName("localhost"))
-        url = self.hub(certificate, key)
-        other = url.replace("127.0.0.1", "localhost")
+        hub = self.hub(certificate, key)
+        other = hub.url.replace("127.0.0.1", "localhost")
         prefix = trusting(certificate)
-        self.expect(74, self.phone("sync", url, prefix=prefix), "does not prove that it is that host", "Nothing was sent")
-        self.assertEqual(self.answered(other, certificate), [])
+        self.expect(74, self.phone("sync", hub.url, prefix=prefix), "does not prove that it is that host", "Nothing was sent")
+        self.assertEqual(self.answered(hub), [])
         self.expect(0, self.phone("sync", other, prefix=prefix))
-        self.assertNotEqual(self.answered(other, certificate), [])
+        self.assertNotEqual(self.answered(hub), [])
 
     def test_a_redirect_of_a_trusted_hub_is_refused(self):
         other = self.listener()

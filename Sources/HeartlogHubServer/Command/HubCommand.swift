@@ -66,6 +66,7 @@ public enum HubCommand {
         "anybody who reaches \(options.address) could create vaults: allow that with --open, or give --invitations FILE with a word for each vault"
       )
     }
+    if let metrics = arguments.metrics { options.metricsAddress = try SocketAddress(metrics) }
     options.rate = arguments.rate
     // Files, the log and the standard streams need a few too.
     options.limits.connections = max(
@@ -88,6 +89,9 @@ public enum HubCommand {
     }
     let scheme = options.certificate == nil ? "http" : "https"
     output("listening on \(scheme)://\(options.address.text(port: server.port))\n", to: STDOUT_FILENO)
+    if let metrics = options.metricsAddress {
+      output("metrics on http://\(metrics.text(port: server.metricsPort))/metrics\n", to: STDOUT_FILENO)
+    }
     var received: Int32 = 0
     while sigwait(&signals, &received) != 0 {}
     server.stop()
@@ -160,6 +164,7 @@ public enum HubCommand {
 /// The command line of `heartlog-hub`: "Operating it" in docs/hub.md.
 struct HubArguments {
   var listen: String?
+  var metrics: String?
   /// A file, or the address of a PostgreSQL database.
   var database = "heartlog-hub.db"
   var names: [String] = []
@@ -181,6 +186,7 @@ struct HubArguments {
     Keeps the objects of Heartlog's vaults, and serves them to devices over HTTP.
 
       --listen HOST:PORT     an address of this machine and a port; port 0 takes a free one
+      --metrics HOST:PORT    an address for the counters alone, as Prometheus takes them, without TLS; none unless given
       --database DATABASE    what keeps everything: a file, which is made if there is none (heartlog-hub.db), or a
                              PostgreSQL database: postgresql://…, as psql takes it
       --name HOST            a name of this hub, again for each; others are refused. Needed unless only this machine
@@ -194,7 +200,8 @@ struct HubArguments {
       --reset VAULT          removes a vault with its keys and objects, and ends; its devices put them again
       --help                 this text
 
-    The first line of standard output is "listening on http://HOST:PORT". SIGTERM and SIGINT end it.
+    The first line of standard output is "listening on http://HOST:PORT", with --metrics the second one is
+    "metrics on http://HOST:PORT/metrics". SIGTERM and SIGINT end it.
 
     """
 
@@ -228,6 +235,7 @@ struct HubArguments {
       case "--help", "-h": wantsHelp = true
       case "--open" where value == nil: isOpen = true
       case "--listen": listen = try argument()
+      case "--metrics": metrics = try argument()
       case "--database": database = try argument()
       case "--name": names.append(try argument())
       case "--invitations": invitations = try argument()

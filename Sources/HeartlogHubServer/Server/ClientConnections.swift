@@ -15,7 +15,7 @@ final class ClientConnections: Sendable {
     var connectionsOfAddress: Int { max(8, connections / 4) }
   }
 
-  /// Connections beyond the limit, on which only the operator's requests are answered.
+  /// Connections beyond the limit, on which only requests for the hub's health are answered.
   static let spareCount = 16
   private static let spareSeconds = 5
 

@@ -1,7 +1,7 @@
 import HeartlogFiles
 import HeartlogFormat
 
-/// What `/metrics` tells.
+/// What the hub counts, for Prometheus.
 final class HubMetrics: Sendable {
   private struct Counts {
     var requests: [String: [UInt32: Int]] = [:]

@@ -71,7 +71,6 @@ extension JSONValue {
 /// What a request asks for: "Requests and answers" in docs/hub.md.
 enum HubRoute: Hashable, Sendable {
   case health
-  case metrics
   case challenge
   case openSession
   case createVault(VaultID)
@@ -86,7 +85,7 @@ enum HubRoute: Hashable, Sendable {
   /// The vault that the path names.
   var vault: VaultID? {
     switch self {
-    case .health, .metrics, .challenge, .openSession: nil
+    case .health, .challenge, .openSession: nil
     case .createVault(let vault), .keys(let vault), .changeKeys(let vault), .list(let vault, _, _),
       .get(let vault, _),
       .put(let vault, _), .delete(let vault, _), .changes(let vault, _):
@@ -140,7 +139,6 @@ enum HubRoute: Hashable, Sendable {
     }
     switch words {
     case ["healthz"]: self = try only(["GET": .health])
-    case ["metrics"]: self = try only(["GET": .metrics])
     case ["v1", "challenges"]: self = try only(["POST": .challenge])
     case ["v1", "sessions"]: self = try only(["POST": .openSession])
     case _ where words.count >= 3 && words[0] == "v1" && words[1] == "vaults":
@@ -170,9 +168,9 @@ enum HubRoute: Hashable, Sendable {
         let name = String(path[words[4].startIndex...])
         guard ObjectPath.isObject(name) else { throw HubRefusal(400, "This is no object's name") }
         self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
-      default: throw HubRefusal(404, "There is no such path")
+      default: throw HubRefusal.unknownPath
       }
-    default: throw HubRefusal(404, "There is no such path")
+    default: throw HubRefusal.unknownPath
     }
   }
 
@@ -251,6 +249,8 @@ struct HubRefusal: Error, Hashable {
 
   /// Whether its key may open another one, it is told when it tries.
   static let sessionOver = HubRefusal(401, "The session is over")
+
+  static let unknownPath = HubRefusal(404, "There is no such path")
 
   static let unknownChallenge = HubRefusal(401, "The challenge is unknown, used or old")
 

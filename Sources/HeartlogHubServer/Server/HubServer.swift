@@ -6,10 +6,12 @@ import HeartlogFormat
 ///
 /// Two threads of libmicrohttpd take the requests. One that waits for the disk, or for changes, is suspended, and holds none of them.
 ///
-/// Unchecked: `daemon` is written at the start and at the stop, the rest is thread-safe.
+/// Unchecked: the daemons are written at the start and at the stop, the rest is thread-safe.
 final class HubServer: @unchecked Sendable {
   struct Options: Sendable {
     let address: SocketAddress
+    /// Where the counters are; nowhere unless it is given.
+    var metricsAddress: SocketAddress?
     /// The hosts that clients may sign for, in lower case; if there is none, this machine's.
     var names: Set<String> = []
     /// A certificate and its key, in PEM.
@@ -29,12 +31,17 @@ final class HubServer: @unchecked Sendable {
   private let rates: RateLimit
   private let activity = Activity()
   private var daemon: OpaquePointer?
+  private var metricsDaemon: OpaquePointer?
   /// Read by the library as long as the daemon runs.
   private var texts: [UnsafeMutablePointer<CChar>] = []
-  private(set) var port: UInt16 = 0
 
   static let slow: UInt64 = 1_000_000_000
   private static let threads = 2
+  /// `HubCommand` leaves descriptors for more.
+  private static let metricsConnectionsMax = 8
+
+  var port: UInt16 { heartlog_daemon_port(daemon) }
+  var metricsPort: UInt16 { heartlog_daemon_port(metricsDaemon) }
 
   /// Starts to serve. The caller keeps the server until `stop` returns.
   init(_ service: HubService, _ options: Options) throws(HeartlogError) {
@@ -45,8 +52,10 @@ final class HubServer: @unchecked Sendable {
     streams = try EventStreams(service, vaultMax: options.limits.connectionsOfAddress)
     do {
       try connections.start()
+      if let address = options.metricsAddress { try startMetrics(address) }
       try start()
     } catch {
+      MHD_stop_daemon(metricsDaemon)
       connections.stop()
       streams.close()
       throw error
@@ -96,15 +105,9 @@ final class HubServer: @unchecked Sendable {
         let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
         Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().end(exchange)
       }
-    var flags =
-      MHD_USE_EPOLL.rawValue | MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
-    if options.address.isIPv6 { flags |= MHD_USE_IPv6.rawValue }
+    var flags = MHD_ALLOW_SUSPEND_RESUME.rawValue
     var items = [
       MHD_OptionItem(option: .THREAD_POOL_SIZE, value: Self.threads, ptr_value: nil),
-      MHD_OptionItem(
-        option: .CONNECTION_LIMIT, value: options.limits.connections + ClientConnections.spareCount,
-        ptr_value: nil),
-      MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: HubLimits.silenceSeconds, ptr_value: nil),
       // The headers, their table, and the head of the answer.
       MHD_OptionItem(
         option: .CONNECTION_MEMORY_LIMIT, value: HubLimits.headerBytesMax * 2, ptr_value: nil),
@@ -123,27 +126,57 @@ final class HubServer: @unchecked Sendable {
       items.append(pem(.HTTPS_MEM_CERT, certificate.chain))
       items.append(pem(.HTTPS_MEM_KEY, certificate.key))
     }
-    daemon = options.address.withPointer { address in
-      items.append(MHD_OptionItem(option: .SOCK_ADDR, value: 0, ptr_value: address))
-      items.append(MHD_OptionItem(option: .END, value: 0, ptr_value: nil))
+    let connectionsMax = options.limits.connections + ClientConnections.spareCount
+    daemon = try listen(on: options.address, flags, items, connectionsMax: connectionsMax) {
+      context, connection, _, method, _, upload, uploadCount, exchange in
+      guard let context, let connection, let uploadCount, let pointer = exchange?.pointee else { return .NO }
+      let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+      let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
+      uploadCount.pointee = 0
+      return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
+        .handle(exchange, ConnectionHandle(pointer: connection), method, bytes)
+    }
+  }
+
+  private func startMetrics(_ address: SocketAddress) throws(HeartlogError) {
+    metricsDaemon = try listen(on: address, connectionsMax: Self.metricsConnectionsMax) {
+      context, connection, path, method, _, _, _, _ in
+      guard let context, let connection, let path, let method else { return .NO }
+      let server = Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
+      let isKnown = String(cString: path) == "/metrics" && String(cString: method) == "GET"
+      let answer = isKnown ? server.metricsAnswer : HubRefusal.unknownPath.answer
+      return ConnectionHandle(pointer: connection).send(answer, closes: true)
+    }
+  }
+
+  /// The counters. The vaults are left out while the database does not answer.
+  private var metricsAnswer: HubAnswer {
+    .text(metrics.text(streams: streams.count, vaults: try? service.engine.vaultCount()))
+  }
+
+  /// Starts a daemon whose handler gets this server.
+  private func listen(
+    on address: SocketAddress, _ flags: UInt32 = 0, _ options: [MHD_OptionItem] = [], connectionsMax: Int,
+    _ handler: MHD_AccessHandlerCallback
+  ) throws(HeartlogError) -> OpaquePointer {
+    let polling = MHD_USE_EPOLL.rawValue | MHD_USE_INTERNAL_POLLING_THREAD.rawValue
+    let daemon = address.withPointer { pointer in
+      var items =
+        options + [
+          MHD_OptionItem(option: .CONNECTION_LIMIT, value: connectionsMax, ptr_value: nil),
+          MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: HubLimits.silenceSeconds, ptr_value: nil),
+          MHD_OptionItem(option: .SOCK_ADDR, value: 0, ptr_value: pointer),
+          MHD_OptionItem(option: .END, value: 0, ptr_value: nil),
+        ]
       return heartlog_start_daemon(
-        flags, options.address.port,
-        { context, connection, _, method, _, upload, uploadCount, exchange in
-          guard let context, let connection, let uploadCount, let pointer = exchange?.pointee else {
-            return .NO
-          }
-          let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
-          let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
-          uploadCount.pointee = 0
-          return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
-            .handle(exchange, ConnectionHandle(pointer: connection), method, bytes)
-        }, context, &items)
+        flags | polling | (address.isIPv6 ? MHD_USE_IPv6.rawValue : 0), address.port, handler,
+        Unmanaged.passUnretained(self).toOpaque(), &items)
     }
-    guard daemon != nil else {
+    guard let daemon else {
       throw HeartlogError(
-        .inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(options.address)")
+        .inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(address)")
     }
-    port = heartlog_daemon_port(daemon)
+    return daemon
   }
 
   private func pem(_ option: MHD_OPTION, _ bytes: [UInt8]) -> MHD_OptionItem {
@@ -162,9 +195,10 @@ final class HubServer: @unchecked Sendable {
     streams.close()
     activity.waitForRest(milliseconds: HubLimits.silenceSeconds * 1_000)
     MHD_stop_daemon(daemon)
+    MHD_stop_daemon(metricsDaemon)
     connections.stop()
     if listening != -1 { close(listening) }
-    self.daemon = nil
+    (self.daemon, metricsDaemon) = (nil, nil)
   }
 
   // MARK: One request
@@ -234,9 +268,8 @@ final class HubServer: @unchecked Sendable {
       throw HubRefusal(431, "The headers are too large")
     }
     let route = try HubRoute(method: method, target: exchange.target)
-    let isOfOperator = route == .health || route == .metrics
     exchange.closes = !isTaken
-    guard isTaken || isOfOperator else {
+    guard isTaken || route == .health else {
       throw HubRefusal(503, "Too many connections are open", retryAfter: 5)
     }
     let headers = connection.headers
@@ -252,7 +285,7 @@ final class HubServer: @unchecked Sendable {
     guard let hosts = headers["host"], hosts.count == 1 else {
       throw HubRefusal(400, "There is one Host header")
     }
-    if !isOfOperator { try check(host: hosts[0]) }
+    if route != .health { try check(host: hosts[0]) }
     if route.needsSession, let vault = route.vault {
       let found = try service.session(authorization: headers["authorization"]?.first, vault: vault)
       if found.session.isInvited { try HubService.checkInvited(route) }
@@ -286,9 +319,6 @@ final class HubServer: @unchecked Sendable {
     _ request: HubRequest, _ exchange: Exchange, _ connection: ConnectionHandle
   ) throws(HubRefusal) -> MHD_Result {
     switch request.route {
-    case .metrics:
-      let vaults = try refusals(try service.engine.vaultCount())
-      return send(.text(metrics.text(streams: streams.count, vaults: vaults)), exchange, connection)
     case .get(_, let name):
       let member = exchange.member
       let found = try refusals(
