@@ -1,6 +1,7 @@
 """A hub serves what docs/hub.md says, whoever sends it whatever, and has all that it acknowledged after a kill."""
 
 import collections
+import contextlib
 import hashlib
 import http.client
 import json
@@ -10,6 +11,7 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -24,6 +26,7 @@ from heartlog import SECONDS_MAX, Store, seed
 from hostile_requests import NAME, HostileRequests
 from hub import HUB, NEEDS_HUB
 from hub_process import NEEDS_CRYPTOGRAPHY, Device, Ed25519PrivateKey, HubProcess, run_name, status_of
+from strace import is_usable
 
 HOSTILE = int(os.environ.get("HOSTILE") or 10_000)
 # All that docs/hub.md has under "Errors", and what libmicrohttpd answers to another version of HTTP.
@@ -680,6 +683,101 @@ class HubTests(unittest.TestCase):
             status, body = owner.request("GET", owner.path(name))
             self.assertEqual((status, hashlib.sha256(body).digest()), (200, digest), name)
         self.assertEqual(hub.end(), 0)
+
+    def backup(self, *words, prefix=()):
+        return subprocess.run([*prefix, HUB, "backup", *map(str, words)], capture_output=True, text=True, timeout=SECONDS_MAX)
+
+    def test_a_backup_beside_puts_has_all_that_was_acknowledged_before(self):
+        hub = self.hub()
+        device, over = self.device(hub), threading.Event()
+        device.create()
+        sent, acknowledged = {}, []
+
+        def put(count):
+            for number in range(len(sent) + 1, len(sent) + 1 + count):
+                sent[run_name(number)] = random.Random(number).randbytes(20_000)
+                self.assertEqual(device.put(run_name(number), sent[run_name(number)]), 201)
+                acknowledged.append(run_name(number))
+
+        put(100)
+        with ThreadPoolExecutor(1) as pool:
+            self.addCleanup(over.set)
+
+            def put_until_over():
+                while not over.is_set():
+                    put(1)
+            putting = pool.submit(put_until_over)
+            copies = []
+            for number in range(3):
+                copy = self.data / f"copies-{number}" / "copy.db"
+                copy.parent.mkdir()
+                before = list(acknowledged)
+                made = self.backup(copy, "--database", self.database)
+                self.assertEqual((made.returncode, made.stderr), (0, ""))
+                copies.append((copy, before))
+            over.set()
+            putting.result(SECONDS_MAX)
+        self.assertEqual(hub.end(), 0)
+        for copy, before in copies:
+            self.assertEqual([path.name for path in copy.parent.iterdir()], ["copy.db"])
+            self.assertEqual(copy.stat().st_mode & 0o777, 0o600)
+            self.database = str(copy)
+            hub = self.hub()
+            again = self.device(hub)
+            again.key, again.public = device.key, device.public
+            self.assertEqual(again.open()[0], 200)
+            names = [name for name, _ in again.list()]
+            self.assertEqual(names, list(sent)[:len(names)])
+            self.assertLessEqual(set(before), set(names))
+            for name in names:
+                self.assertEqual(again.request("GET", again.path(name)), (200, sent[name]))
+            self.assertEqual(again.put(run_name(len(sent) + 1), b"x"), 201)
+            self.assertEqual(hub.end(), 0)
+
+    def test_a_backup_is_of_a_hub_and_replaces_nothing(self):
+        self.assertEqual(self.hub().end(), 0)
+        folder = pathlib.Path(self.folder.name)
+        (folder / "text.db").write_text("no database" * 100)
+        (folder / "empty.db").touch()
+        with contextlib.closing(sqlite3.connect(folder / "other.db")) as other:
+            other.execute("create table hub (version integer)")
+        (folder / "mine").write_text("mine")
+        listing = sorted(folder.rglob("*"))
+        copy = folder / "copy.db"
+        for code, said, *words in (
+                (64, "FILE"), (64, "--listen", copy, "--listen", "127.0.0.1:0"), (64, "second", copy, "second"),
+                (64, "pg_basebackup", copy, "--database", "postgresql://user:secret@127.0.0.1:1/heartlog"),
+                (64, "pg_dump", copy, "--database", "postgres:///heartlog"),
+                (66, "missing.db", copy, "--database", folder / "missing.db"), (74, "nowhere", folder / "nowhere/copy.db", "--database", self.database),
+                (65, "text.db", copy, "--database", folder / "text.db"), (65, "empty.db", copy, "--database", folder / "empty.db"),
+                (65, "other.db", "--database", folder / "other.db", copy), (73, "mine", folder / "mine", "--database", self.database),
+                (73, "hub.db", self.database, "--database", self.database)):
+            made = self.backup(*words)
+            self.assertEqual((made.returncode, made.stdout), (code, ""), made.stderr)
+            self.assertIn(said, made.stderr)
+            self.assertNotIn("secret", made.stderr)
+        self.assertEqual(sorted(folder.rglob("*")), listing)
+        self.assertEqual((folder / "mine").read_text(), "mine")
+
+    @unittest.skipUnless(is_usable(), "strace may not trace here")
+    def test_a_backup_has_its_name_once_it_is_durable_and_leaves_nothing_if_it_fails(self):
+        self.assertEqual(self.hub().end(), 0)
+        log, copies = self.data / "log", self.data / "copies"
+        copies.mkdir()
+
+        def backup(*options):
+            strace = "strace", "-f", "-qq", "-y", "-o", log, "-e", "trace=fsync,fdatasync,rename", *options
+            return self.backup(copies / "copy.db", "--database", self.database, prefix=strace).returncode
+        for options in (["-e", "inject=fsync,fdatasync:error=EIO"], ["-e", "inject=rename:error=EIO"],
+                        ["-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC"]):
+            self.assertEqual(backup(*options), 74)
+            self.assertEqual(list(copies.iterdir()), [])
+        self.assertEqual(backup(), 0)
+        lines = [line for line in log.read_text().splitlines() if str(copies) in line]
+        renamed = next(number for number, line in enumerate(lines) if "rename(" in line)
+        self.assertRegex(lines[renamed], r'copy\.db\.tmp-[0-9a-f]+", "[^"]*/copy\.db"')
+        self.assertRegex(lines[renamed - 1], r"sync\(\d+<[^>]*copy\.db\.tmp-[0-9a-f]+>\) *= 0")
+        self.assertRegex(lines[renamed + 1], rf"fsync\(\d+<{copies}>\) *= 0")
 
     def test_the_command_line_says_what_is_wrong(self):
         def hub(*words):

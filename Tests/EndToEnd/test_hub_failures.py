@@ -1,18 +1,16 @@
 """What was acknowledged stays when databases, hubs and connections fail, and what a backup lacks comes back from the devices."""
 
-import contextlib
 import json
 import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import unittest
 
 from heartlog import SECONDS_MAX, TestCase, seed
-from hub import NEEDS_HUB
+from hub import HUB, NEEDS_HUB
 from hub_failures import Campaign, Proxy
 from hub_process import NEEDS_CRYPTOGRAPHY, HubProcess
 from postgres import DATABASE, USER, Database, programs
@@ -212,9 +210,7 @@ class BackupTests(TestCase):
         database, backup = self.folder / "hub.db", self.folder / "backup.db"
 
         def save(hub):
-            # What "sqlite3 hub.db '.backup backup.db'" does, beside the hub that runs.
-            with contextlib.closing(sqlite3.connect(database)) as source, contextlib.closing(sqlite3.connect(backup)) as copy:
-                source.backup(copy)
+            subprocess.run([HUB, "backup", backup, "--database", database], check=True, stdout=subprocess.DEVNULL, timeout=SECONDS_MAX)
             self.assertEqual(hub.end(), 0)
 
         def restore():
@@ -241,6 +237,30 @@ class BackupTests(TestCase):
 
         return lambda: self.start("--database", database.url), save, restore
 
+    def server(self):
+        """How a server of PostgreSQL is saved and restored with all its databases."""
+        database = self.enterContext(Database())
+        server = database.primary
+        base = server.folder / "base"
+
+        def save(hub):
+            server.run("pg_basebackup", "-h", "127.0.0.1", "-p", server.port, "-U", USER, "-D", base, "-c", "fast", "--no-sync")
+            self.assertEqual(hub.end(), 0)
+
+        def restore():
+            server.stop()
+            shutil.rmtree(server.data)
+            base.rename(server.data)
+            signal_file = server.data / "recovery.signal"
+            signal_file.touch()
+            shutil.chown(signal_file, server.data.owner())
+            with open(server.data / "postgresql.conf", "a") as file:
+                file.write("restore_command = 'false'\n")
+            server.start()
+            server.wait_for(lambda: server.query("select pg_is_in_recovery()") == [["f"]])
+
+        return lambda: self.start("--database", database.url), save, restore
+
     def test_an_older_copy_of_the_file_is_completed_by_the_devices(self):
         self.check_completed(*self.file())
 
@@ -254,6 +274,14 @@ class BackupTests(TestCase):
     @NEEDS_DATABASE
     def test_an_older_dump_of_the_database_is_completed_by_a_device_that_watches(self):
         self.check_watching(*self.database())
+
+    @NEEDS_DATABASE
+    def test_an_older_copy_of_the_server_is_completed_by_the_devices(self):
+        self.check_completed(*self.server())
+
+    @NEEDS_DATABASE
+    def test_an_older_copy_of_the_server_is_completed_by_a_device_that_watches(self):
+        self.check_watching(*self.server())
 
 
 if __name__ == "__main__":

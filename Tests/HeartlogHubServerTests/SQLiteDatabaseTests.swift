@@ -73,6 +73,26 @@ import Testing
     #expect(error?.code == .corrupt && error?.description.contains(folder.file) == true)
   }
 
+  @Test("a copy has what is committed, also beside a writer, and is a hub's file")
+  func copy() throws {
+    let copy = folder.file + ".copy"
+    let database = try SQLiteDatabase(at: folder.file)
+    let engine = try HubEngine(database)
+    _ = try engine.createVault(member.vault, keys: AdmittedKeys([member.key]), invitation: nil)
+    #expect(try engine.put("a", [1], as: member) == .stored)
+    try database.write { (connection) throws(HeartlogError) in
+      _ = try connection.run("delete from objects")
+      try SQLiteDatabase.copy(folder.file, to: copy)
+    }
+    #expect(try engine.names(as: member) == [])
+    let error = #expect(throws: HeartlogError.self) { try SQLiteDatabase.copy(folder.file, to: copy) }
+    #expect(error?.code == .exists)
+    engine.close()
+    let restored = try HubEngine(SQLiteDatabase(at: copy))
+    defer { restored.close() }
+    #expect(try restored.get("a", as: member) { _ in true } == .bytes([1]))
+  }
+
   @Test("a file of a newer hub is refused")
   func newer() throws {
     try withEngine { _ in }

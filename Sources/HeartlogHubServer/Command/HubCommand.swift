@@ -29,7 +29,13 @@ public enum HubCommand {
       return 0
     }
     do throws(HeartlogError) {
-      if let vault = arguments.reset { try reset(vault, arguments) } else { try serve(arguments) }
+      if let vault = arguments.reset {
+        try reset(vault, arguments)
+      } else if let copy = arguments.backup {
+        try backUp(to: copy, arguments)
+      } else {
+        try serve(arguments)
+      }
       return 0
     } catch {
       output("heartlog-hub: \(error)\n", to: STDERR_FILENO)
@@ -37,7 +43,7 @@ public enum HubCommand {
       case .invalid: usage
       case .corrupt, .newerFormat: badInput
       case .notFound: noFile
-      case .readOnly: cannotCreate
+      case .readOnly, .exists: cannotCreate
       case .locked: tryAgain
       default: inputOutput
       }
@@ -110,9 +116,19 @@ public enum HubCommand {
     output("removed vault \(vault): its devices create it again at their next sync\n", to: STDOUT_FILENO)
   }
 
+  /// Copies the database, also while a hub serves it.
+  private static func backUp(to copy: String, _ arguments: HubArguments) throws(HeartlogError) {
+    guard !arguments.isPostgreSQL else {
+      throw HeartlogError(
+        .invalid, "backup copies a file of SQLite: use pg_basebackup or pg_dump for a PostgreSQL database")
+    }
+    try SQLiteDatabase.copy(arguments.database, to: copy)
+    output("copied \(arguments.database) to \(copy)\n", to: STDOUT_FILENO)
+  }
+
   private static func engine(_ arguments: HubArguments) throws(HeartlogError) -> HubEngine {
     let limits = HubEngine.Limits(vaultBytesMax: arguments.quota)
-    return if arguments.database.hasPrefix("postgresql://") || arguments.database.hasPrefix("postgres://") {
+    return if arguments.isPostgreSQL {
       try HubEngine(PostgresDatabase(arguments.database), limits: limits)
     } else {
       try HubEngine(SQLiteDatabase(at: arguments.database), limits: limits)
@@ -177,11 +193,16 @@ struct HubArguments {
   var rate = 1_000
   /// A vault to remove.
   var reset: String?
+  /// A file to copy the database to.
+  var backup: String?
   var wantsHelp = false
+
+  var isPostgreSQL: Bool { database.hasPrefix("postgresql://") || database.hasPrefix("postgres://") }
 
   static let help = """
     Usage: heartlog-hub --listen HOST:PORT [--database DATABASE] [OPTION]…
            heartlog-hub --reset VAULT [--database DATABASE]
+           heartlog-hub backup FILE [--database DATABASE]
 
     Keeps the objects of Heartlog's vaults, and serves them to devices over HTTP.
 
@@ -198,6 +219,7 @@ struct HubArguments {
       --quota BYTES          the most bytes of objects of one vault (1073741824)
       --rate REQUESTS        the most requests of one address in a second (1000)
       --reset VAULT          removes a vault with its keys and objects, and ends; its devices put them again
+      backup FILE            copies the database to a new file, while a hub serves or not, and ends
       --help                 this text
 
     The first line of standard output is "listening on http://HOST:PORT", with --metrics the second one is
@@ -210,7 +232,8 @@ struct HubArguments {
   }
 
   init(_ words: [String]) throws(Failure) {
-    var rest = words[...]
+    let wantsBackup = words.first == "backup"
+    var rest = words.dropFirst(wantsBackup ? 1 : 0)
     while let word = rest.popFirst() {
       var option = word
       var value: String?
@@ -244,11 +267,15 @@ struct HubArguments {
       case "--quota": quota = try number()
       case "--rate": rate = try number()
       case "--reset": reset = try argument()
+      case _ where wantsBackup && backup == nil && !word.hasPrefix("-"): backup = word
       default: throw Failure(sentence: "\"\(word)\" is no option")
       }
     }
     if wantsHelp { return }
-    guard listen != nil || reset != nil else { throw Failure(sentence: "--listen is missing") }
+    guard !wantsBackup || backup != nil else { throw Failure(sentence: "backup takes a FILE") }
+    guard [listen, reset, backup].count(where: { $0 != nil }) == 1 else {
+      throw Failure(sentence: "give one of --listen, --reset and backup")
+    }
     guard (certificate == nil) == (key == nil) else {
       throw Failure(sentence: "--certificate and --key go together")
     }

@@ -35,6 +35,36 @@ final class SQLiteDatabase: HubDatabase {
     try writer.run(script: "pragma journal_mode = wal")
   }
 
+  /// Copies the file of a hub, which may run meanwhile, to a new one.
+  ///
+  /// - Throws: `notFound` if there is no file, `exists` if there is something at `copy`, `corrupt` if the file is no hub's.
+  static func copy(_ path: String, to copy: String) throws(HeartlogError) {
+    let files = POSIXFileSystem()
+    guard try files.info(path) != nil else {
+      throw HeartlogError(.notFound, "there is no database", file: path)
+    }
+    guard try files.info(copy) == nil else {
+      throw HeartlogError(.exists, "there already is something", file: copy)
+    }
+    let source = try SQLiteConnection(path)
+    try source.run(script: "begin")
+    let tables = try source.run(
+      "select count(*) from sqlite_schema where name in ('hub', 'vaults', 'members', 'objects')")
+    guard tables == [[.integer(4)]] else {
+      throw HeartlogError(.corrupt, "this is no hub's database", file: path)
+    }
+    let temporary = "\(copy).tmp-\(Hexadecimal.text(RandomBytes.next(8)))"
+    let file = try files.open(temporary, .createNew)
+    do throws(HeartlogError) {
+      try source.copy(to: SQLiteConnection(temporary))
+      try file.synchronize()
+    } catch {
+      try? files.remove(temporary)
+      throw error
+    }
+    try files.giveName(copy, to: temporary)
+  }
+
   func read<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
     try readers.use(body)
   }
@@ -81,7 +111,7 @@ private final class SQLiteConnection: SQLConnection, @unchecked Sendable {
   /// How long another process may keep the file, which copies it.
   private static let busyMilliseconds: Int32 = 10_000
 
-  init(_ path: String, history: String) throws(HeartlogError) {
+  init(_ path: String, history: String = "") throws(HeartlogError) {
     self.path = path
     identity = history
     guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
@@ -116,6 +146,16 @@ private final class SQLiteConnection: SQLConnection, @unchecked Sendable {
       if sqlite3_get_autocommit(handle) == 0 { try? run(script: "rollback") }
       throw error
     }
+  }
+
+  /// Copies all that the transaction of this connection reads. Nobody waits for a reader of a file with a log, so this is one step: between two
+  /// steps without a transaction, each write of another process would make it start over.
+  func copy(to copy: SQLiteConnection) throws(HeartlogError) {
+    guard let backup = sqlite3_backup_init(copy.handle, "main", handle, "main") else { throw copy.failure() }
+    let isDone = sqlite3_backup_step(backup, -1) == SQLITE_DONE
+    // Leaves the error of the step at the copy.
+    sqlite3_backup_finish(backup)
+    guard isDone else { throw copy.failure() }
   }
 
   func run(script: String) throws(HeartlogError) {
