@@ -154,13 +154,10 @@ public enum HubCommand {
   }
 
   private static func contents(of path: String) throws(HeartlogError) -> [UInt8] {
-    do throws(HeartlogError) {
-      let file = try POSIXFileSystem().open(path, .read)
-      return try file.bytes(Int(min(try file.size(), 1 << 24)), at: 0)
-    } catch {
-      throw error.isNotFound
-        ? HeartlogError(.notFound, "there is no file", file: path) : error
+    guard let bytes = try POSIXFileSystem().contents(of: path) else {
+      throw HeartlogError(.notFound, "there is no file", file: path)
     }
+    return bytes
   }
 
   /// Writes all. What a closed pipe does not take is lost.

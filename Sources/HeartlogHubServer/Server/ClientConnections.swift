@@ -5,7 +5,6 @@ import HeartlogFormat
 ///
 /// Connections and the memory for bodies are shared out: among addresses, then among the vaults of an address, then among the sessions of
 /// a vault. When one of them is used up, whoever holds most gives way to whoever would still hold less.
-///
 final class ClientConnections: Sendable {
   struct Limits: Sendable {
     var connections = 4_096

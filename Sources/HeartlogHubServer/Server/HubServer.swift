@@ -181,8 +181,7 @@ final class HubServer: @unchecked Sendable {
 
   private func pem(_ option: MHD_OPTION, _ bytes: [UInt8]) -> MHD_OptionItem {
     let text = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
-    for (index, byte) in bytes.enumerated() { text[index] = CChar(bitPattern: byte) }
-    text[bytes.count] = 0
+    for (index, byte) in (bytes + [0]).enumerated() { text[index] = CChar(bitPattern: byte) }
     texts.append(text)
     return MHD_OptionItem(option: option, value: 0, ptr_value: UnsafeMutableRawPointer(text))
   }
