@@ -684,6 +684,32 @@ class HubTests(unittest.TestCase):
             self.assertEqual((status, hashlib.sha256(body).digest()), (200, digest), name)
         self.assertEqual(hub.end(), 0)
 
+    @unittest.skipUnless(is_usable(), "strace may not trace here")
+    def test_a_busy_hub_stops_however_slow_the_thread_is_that_stops_it(self):
+        hub = self.hub()
+        tracer = subprocess.Popen(
+            ["strace", "-qq", "-p", str(hub.process.pid), "-e", "trace=epoll_ctl", "-e", "inject=epoll_ctl:delay_enter=300000"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        status = pathlib.Path(f"/proc/{hub.process.pid}/status")
+        while f"TracerPid:\t{tracer.pid}\n" not in status.read_text():
+            self.assertIsNone(tracer.poll())
+            time.sleep(0.005)
+
+        def ask():
+            answered = 0
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", hub.port), timeout=SECONDS_MAX) as connection:
+                while connection.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") and connection.recv(4_096):
+                    asked.set()
+                    answered += 1
+            return answered
+        asked = threading.Event()
+        with ThreadPoolExecutor(4) as pool:
+            asking = [pool.submit(ask) for _ in range(4)]
+            self.assertTrue(asked.wait(SECONDS_MAX))
+            self.assertEqual(hub.end(), 0, hub.log[-40:])
+        self.assertGreater(sum(future.result() for future in asking), 0)
+        tracer.wait(SECONDS_MAX)
+
     def backup(self, *words, prefix=()):
         return subprocess.run([*prefix, HUB, "backup", *map(str, words)], capture_output=True, text=True, timeout=SECONDS_MAX)
 

@@ -186,17 +186,17 @@ final class HubServer: @unchecked Sendable {
     return MHD_OptionItem(option: option, value: 0, ptr_value: UnsafeMutableRawPointer(text))
   }
 
-  /// Takes no more requests, answers those that run, and ends.
+  /// Refuses new requests, answers those that run, and ends.
+  ///
+  /// Connections are accepted to the end: `MHD_quiesce_daemon` aborts if a thread of the pool notices it and removes the socket first.
   func stop() {
     guard let daemon else { return }
     activity.stop()
-    let listening = MHD_quiesce_daemon(daemon)
     streams.close()
     activity.waitForRest(milliseconds: HubLimits.silenceSeconds * 1_000)
     MHD_stop_daemon(daemon)
     MHD_stop_daemon(metricsDaemon)
     connections.stop()
-    if listening != -1 { close(listening) }
     (self.daemon, metricsDaemon) = (nil, nil)
   }
 
