@@ -48,6 +48,7 @@ let package = Package(
     .systemLibrary(
       name: "CCrypto", pkgConfig: archives == nil ? "libcrypto" : nil, providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CQRencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -99,7 +100,7 @@ let package = Package(
     .target(
       name: "HeartlogCLI",
       dependencies: [
-        "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog", "HeartlogLibraries",
+        linux("CQRencode"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog", "HeartlogLibraries",
         "HeartlogInterchange", "HeartlogSync",
       ],
       swiftSettings: settings),

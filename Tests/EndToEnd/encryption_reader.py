@@ -2,7 +2,7 @@
 
 python3 encryption_reader.py FOLDER OUT, with the code on standard input. FOLDER has keys/ID and WRITER/STREAM/NAME; OUT gets the contents.
 """
-import hashlib, pathlib, struct, sys
+import base64, hashlib, pathlib, re, struct, sys
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -166,16 +166,52 @@ class Epoch:
         return previous.checked(decrypt(wrapping, NO_NONCE, self.previous[previous.id], None, "a key that does not decrypt"))
 
 
+GIVES, INTRODUCES, INVITES, ACCEPTS, WITHDRAWS = range(5)
+
+
 class Admission:
     def __init__(self, object):
         data = Bytes(object)
         check(data.take(9) == b"\x89HLADM\r\n\1", "not an admission")
         self.vault, self.epoch, self.ephemeral, self.commitment = (data.take(n) for n in (16, 16, 32, 32))
-        self.member, self.introduces, self.admitter = Member(data, self.vault), data.take(1)[0], data.take(32)
-        check(self.introduces <= 1, "an admission of another kind")
+        self.member, self.kind = Member(data, self.vault), data.take(1)[0]
+        check(self.kind <= WITHDRAWS, "an admission of another kind")
+        check((self.kind == WITHDRAWS) == (not any(self.ephemeral + self.member.wrapped)), "a withdrawal with a key")
+        self.end, self.admitter = data.varint(NUMBER_MAX) if self.kind == INVITES else None, data.take(32)
         message = labelled("heartlog admission 1", object[:data.at])
         verify(self.admitter, data.take(64), message, "an admission that nobody signed")
         check(data.at == len(object), "bytes after an admission")
+
+    @property
+    def name(self):
+        id = self.member.replica
+        if self.kind == ACCEPTS:
+            id = sha(labelled("heartlog accepted 1", self.admitter + self.member.public))[:16]
+        elif self.kind == WITHDRAWS:
+            id = sha(labelled("heartlog withdrawn 1", self.member.public))[:16]
+        return f"keys/{self.epoch.hex()}-{id.hex()}"
+
+
+def invitation_of(line):
+    """The vault, the seed or nothing, the place and the endpoint in the line of an invitation."""
+    line = "".join(line.split())
+    check(line.startswith("heartlog://"), "no invitation")
+    digits = line.removeprefix("heartlog://")
+    check(re.fullmatch("[A-Za-z0-9_-]*", digits), "no base64url")
+    try:
+        content = base64.urlsafe_b64decode(digits + "=" * (-len(digits) % 4))
+    except ValueError:
+        raise Refused("no base64url") from None
+    content, checksum = content[:-4], content[-4:]
+    check(sha(labelled("heartlog invitation 1", content))[:4] == checksum, "an invitation that is not whole")
+    data = Bytes(content)
+    check(data.take(1) == b"\1", "an invitation of another version")
+    vault, has_seed = data.take(16), data.take(1)[0]
+    check(has_seed <= 1, "an invitation of another kind")
+    seed = data.take(32) if has_seed else None
+    place, endpoint = (data.take(data.varint(1024)).decode() for _ in range(2))
+    check(data.at == len(content), "bytes after an invitation")
+    return vault, seed, place, endpoint
 
 
 def vault_of(root):
@@ -206,16 +242,32 @@ class State:
                 self.trusted[epoch.id] = epoch
                 waiting += [found[id] for id in epoch.previous if id not in self.trusted]
         check(self.anchors, "no first epoch of the vault")
-        self.introduced, count = {device.public for device in self.anchors[0].devices}, -1
-        while count != (count := len(self.trusted) + len(self.introduced)):
-            for anchor in self.anchors[:-1] + self.lost + self.anchors[-1:]:
-                self.follow(anchor, found, [one for one in admissions if one.vault == vault])
+        self.introduced = {device.public for device in self.anchors[0].devices}
+        self.invitations, self.withdrawn, self.accepted = {}, set(), {}
+        admissions = [one for one in admissions if one.vault == vault]
+        for one in admissions:
+            if one.kind == ACCEPTS:
+                self.accepted.setdefault(one.admitter, set()).add(one.member.public)
+        # Who depends on an invitation withdraws none.
+        for left_out in ACCEPTS, WITHDRAWS:
+            count = -1
+            while count != (count := len(self.trusted) + len(self.introduced)):
+                for anchor in self.anchors[:-1] + self.lost + self.anchors[-1:]:
+                    self.follow(anchor, found, [one for one in admissions if one.kind != left_out])
+
+    def admits(self, admission):
+        if admission.kind == ACCEPTS:
+            invitation = self.invitations.get(admission.admitter)
+            return (invitation and invitation.epoch == admission.epoch and admission.admitter not in self.withdrawn
+                    and len(self.accepted[admission.admitter]) == 1)
+        return admission.admitter in self.members or admission.admitter == self.root.public
 
     def follow(self, anchor, found, admissions):
         """The members and epochs under a root."""
         self.root, named, generation, count = anchor.root, {device.public: device for device in anchor.devices}, [anchor], -1
         self.holders.setdefault(anchor.id, set()).update(device.replica for device in anchor.devices)
-        while count != (count := len(named) + len(self.introduced) + len(generation) + sum(map(len, self.holders.values()))):
+        while count != (count := len(named) + len(self.introduced) + len(generation) + len(self.invitations)
+                        + sum(map(len, self.holders.values()))):
             self.members = {public: member for public, member in named.items()
                             if public in self.introduced and member.replica not in self.removed}
             for epoch in found.values():
@@ -227,10 +279,15 @@ class State:
                     named.update({device.public: device for device in epoch.devices})
             for admission in admissions:
                 epoch = self.trusted.get(admission.epoch)
-                if (epoch and admission.commitment == epoch.commitment
-                        and (admission.admitter in self.members or admission.admitter == self.root.public)):
+                if not epoch or admission.commitment != epoch.commitment or not self.admits(admission):
+                    continue
+                if admission.kind == INVITES:
+                    self.invitations[admission.member.public] = admission
+                elif admission.kind == WITHDRAWS:
+                    self.withdrawn.add(admission.member.public)
+                else:
                     self.holders.setdefault(epoch.id, set()).add(admission.member.replica)
-                    if admission.introduces:
+                    if admission.kind != GIVES:
                         self.introduced.add(admission.member.public)
                     if epoch in generation:
                         named[admission.member.public] = admission.member

@@ -221,7 +221,7 @@ class Client:
         """Finds the epoch to write under, and the keys of all that are trusted."""
         epochs, admissions = encryption.objects_of(objects.values())
         names = {f"keys/{epoch.id.hex()}" for epoch in epochs}
-        names |= {f"keys/{one.epoch.hex()}-{one.member.replica.hex()}" for one in admissions}
+        names |= {one.name for one in admissions}
         check(names == set(objects), "another object than its name says")
         self.keys, self.epochs = encryption.keys_with(self.code_text, objects.values())
         self.state = encryption.State(next(iter(self.epochs.values())).vault, epochs, admissions)

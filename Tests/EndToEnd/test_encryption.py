@@ -71,7 +71,8 @@ class Vectors(TestCase):
         labels = {vector["what"] for vector in vectors("derivations")}
         self.assertEqual(len(labels), 6)
         self.assertEqual(set(re.findall(r"`(heartlog [a-z]+ 1)`", page)),
-                         labels | {f"heartlog {what} 1" for what in ("member", "epoch", "admission", "vault", "recovery")})
+                         labels | {f"heartlog {what} 1" for what in ("member", "epoch", "admission", "accepted", "withdrawn",
+                                                                     "invitation", "vault", "recovery")})
 
     def test_recovery_codes(self):
         file = vectors("recovery-codes")
@@ -117,6 +118,28 @@ class Vectors(TestCase):
         self.assertEqual({member.replica.hex() for member in state.members.values()}, {d["replica"] for d in sample.devices})
         # Whoever was removed admits nobody, and the void code does not either.
         self.assertEqual(len(reader.State(sample.vault, epochs, admissions).members), 2)
+
+    def test_invitations(self):
+        file, sample = vectors("invitations"), Sample()
+        for line in file["lines"]:
+            expected = (sample.vault, H(line["seed"]) if line.get("seed") else None, line["place"], line["endpoint"])
+            self.assertEqual(reader.invitation_of(f" {line['text']}\n"), expected)
+            for count in range(len(line["text"])):
+                self.refused(lambda: reader.invitation_of(line["text"][:count]))
+        objects = [reader.Admission(H(object["object"])) for object in file["objects"]]
+        self.assertEqual([object.name for object in objects], [object["name"] for object in file["objects"]])
+        invited, accepted, withdrawn = objects
+        self.assertEqual((invited.kind, accepted.kind, withdrawn.kind), (reader.INVITES, reader.ACCEPTS, reader.WITHDRAWS))
+        self.assertEqual(invited.end, 1_700_000_000_000)
+        epoch = reader.Epoch(H(sample.epochs[0]["object"]))
+        # The seed in the line leads to the key of the epoch, and the admission of the device to the same one.
+        key = reader.Identity(H(file["lines"][0]["seed"]))
+        self.assertEqual(epoch.key_for(key, invited).hex(), sample.epochs[0]["key"])
+        device = reader.Identity(H(sample.devices[2]["seed"]))
+        self.assertEqual(epoch.key_for(device, accepted).hex(), sample.epochs[0]["key"])
+        for admissions, count in (objects[:1], 2), (objects[1:2], 2), (objects[:2], 3), (objects, 2):
+            for order in admissions, admissions[::-1]:
+                self.assertEqual(len(reader.State(sample.vault, [epoch], order).members), count)
 
     def test_objects_are_made_of_their_contents(self):
         sample = Sample()

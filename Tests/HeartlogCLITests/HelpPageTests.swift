@@ -82,6 +82,9 @@ struct HelpPageTests {
                 export          write the favorites of a library to a file
 
       Devices   sync            exchange commits with another store
+                places          list the places that sync knows, and forget them
+                invite          print one line that lets another device in
+                join            join the vault of an invitation, and sync
                 hub             show and change which devices a hub admits
                 serve           serve one sync over standard input and output
                 devices         list, trust, retire and drop devices; show forks

@@ -2,6 +2,35 @@ import Heartlog
 import HeartlogFiles
 import HeartlogSync
 
+/// A PEER as it was given on the command line, or as a store remembers it.
+struct Peer: Hashable, Sendable {
+  let text: String
+  let endpoint: String?
+  let isInsecure: Bool
+  let address: PeerAddress
+
+  init(_ text: String, endpoint: String? = nil, isInsecure: Bool = false) throws(CommandError) {
+    (self.text, self.endpoint, self.isInsecure) = (text, endpoint, isInsecure)
+    address = try PeerAddress(text, endpoint: endpoint, isInsecure: isInsecure)
+    guard endpoint != nil || isInsecure else { return }
+    guard case .storage = address else {
+      throw .usage("--endpoint and --insecure can be used with dav:// and s3:// only")
+    }
+  }
+
+  /// The PEER of a command line; `nil` if it names none.
+  init?(_ arguments: Arguments, _ argument: Argument) throws(CommandError) {
+    let (endpoint, isInsecure) = (arguments.text(SyncCommand.endpoint), arguments.has(SyncCommand.insecure))
+    guard let text = arguments.optionalText(argument) else {
+      guard endpoint == nil, !isInsecure else {
+        throw .usage("--endpoint and --insecure can be used with dav:// and s3:// only")
+      }
+      return nil
+    }
+    try self.init(text, endpoint: endpoint, isInsecure: isInsecure)
+  }
+}
+
 /// A PEER: the address of another store.
 enum PeerAddress: Hashable, Sendable {
   /// The directory of another store on this machine.

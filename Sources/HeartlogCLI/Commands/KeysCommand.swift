@@ -128,7 +128,7 @@ struct KeysCommand: Command {
       }
     case .join:
       let typed = code == nil || code == "-"
-      try keys.join(typed ? try RecoveryCodePrompt.read(context) : code ?? "")
+      try keys.join(typed ? try SecretPrompt.read("recovery code", context) : code ?? "")
       try context.show(
         ["isKept": true],
         ["the code is kept until the next sync with the encrypted folder or hub, which admits this device"])
@@ -155,7 +155,7 @@ struct KeysCommand: Command {
     let replica = try prefix.map { try Moment.replica($0, among: known) }
     let names = Dictionary(known, uniquingKeysWith: { first, _ in first })
     let leftOut = replica.map { keys.leftOut(without: $0) } ?? []
-    try keys.rotate(code: try RecoveryCodePrompt.read(context), without: replica) {
+    try keys.rotate(code: try SecretPrompt.read("recovery code", context), without: replica) {
       try show($0, leftOut: leftOut.map { ($0, names[$0] ?? "") }, context)
     }
   }
@@ -315,15 +315,15 @@ struct PairingPage {
   }
 }
 
-/// Asks for a recovery code, which must stand neither in the list of processes nor in the history of a shell.
-enum RecoveryCodePrompt {
+/// Asks for a secret, which must stand neither in the list of processes nor in the history of a shell.
+enum SecretPrompt {
   /// Reads a line from the terminal, which does not show it, or from standard input.
-  static func read(_ context: CommandContext) throws -> String {
+  static func read(_ what: String, _ context: CommandContext) throws -> String {
     var settings = termios()
     let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0
     if isTerminal {
       try context.output.flush()
-      context.output.errorLine("recovery code (not shown):")
+      context.output.errorLine("\(what) (not shown):")
       var silent = settings
       silent.c_lflag &= ~tcflag_t(ECHO)
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
@@ -331,10 +331,10 @@ enum RecoveryCodePrompt {
     defer { if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) } }
     guard let line = try LineReader(nil).next({ String(decoding: $0.prefix(lineBytesMax), as: UTF8.self) })
     else {
-      throw CommandError(.usage, "no recovery code was entered", hint: "It is read from standard input.")
+      throw CommandError(.usage, "no \(what) was entered", hint: "It is read from standard input.")
     }
     return line
   }
 
-  private static let lineBytesMax = 2_048
+  private static let lineBytesMax = 4_096
 }

@@ -1,21 +1,23 @@
 import CHeartlogPlatform
 import Heartlog
+import HeartlogFiles
+import HeartlogFormat
 import HeartlogSync
 import Synchronization
 
 /// `heartlog sync`: exchanges commits with another store.
 struct SyncCommand: Command {
   private static let peer = Argument(
-    "PEER", .required, .peer,
-    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT]. Or storage: davs://host/path, s3://bucket/prefix."
+    "PEER", .optional, .peer,
+    "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT]. Or storage: davs://host/path, s3://bucket/prefix. If it is not given, all places that \"heartlog places\" lists."
   )
   private static let pull = Option.flag("pull", "Only receive; write nothing at the peer.")
   private static let dryRun = Option.flag("dry-run", "Write nothing; report how much would go each way.")
   private static let encrypted = Option.flag(
     "encrypted", "Encrypt the vault, if it is not: folders and servers get nothing else of it from now on.")
-  private static let endpoint = Option.value(
+  static let endpoint = Option.value(
     "endpoint", "URL", .text, "Where the bucket is. Default: AWS_ENDPOINT_URL, else Amazon.")
-  private static let insecure = Option.flag(
+  static let insecure = Option.flag(
     "insecure", "Use storage without TLS, although it is on another machine.")
   private static let watch = Option.flag(
     "watch", "Sync until interrupted: whenever this store changes, and at regular intervals.")
@@ -34,8 +36,11 @@ struct SyncCommand: Command {
       others. exec:COMMAND runs a command that serves a store on its standard input and output. ssh:// runs "heartlog serve --stdio" on another
       machine.
 
-      https:// is a hub, a server that keeps what devices put there, and tells others at once with --watch. The first sync creates the vault. A
-      further device names it in the address, and one that is in it runs "heartlog hub URL admit KEY".
+      Where this store has synced it syncs again with "heartlog sync" alone: folders, hubs, storage and ssh:// are remembered, see "heartlog
+      places".
+
+      https:// is a hub, a server that keeps what devices put there, and tells others at once with --watch. The first sync creates the vault.
+      "heartlog invite" lets a further device in.
 
       davs:// is a WebDAV share, such as that of Nextcloud, ownCloud, Apache or a NAS; dav:// is one without TLS. s3:// is a bucket. Their
       servers need nothing of Heartlog and send no notifications: with --watch they are polled once a minute, and less often while nothing
@@ -49,6 +54,7 @@ struct SyncCommand: Command {
       With --encrypted, this device makes the keys of the vault, and whoever has the folder or the server reads nothing. From then on that is so
       without the option: "heartlog keys" admits and revokes devices.
 
+      heartlog sync  # Sync with all places that this store knows.
       heartlog sync ssh://anna@desk.local/~/favorites.heartlog  # Sync with another machine.
       heartlog sync folder:Dropbox/heartlog --watch  # Sync through a cloud folder until interrupted.
       heartlog sync https://hub.example.org --watch  # Sync through a hub until interrupted.
@@ -64,20 +70,13 @@ struct SyncCommand: Command {
       75: The peer was silent for 30 seconds, a store is locked, or the deadline came first.
       """#)
 
-  let peer: PeerAddress
-  let peerText: String
+  /// `nil` for all places that the store knows.
+  let peer: Peer?
   let options: SyncOptions
   let watches: Bool
 
   init(_ arguments: Arguments) throws(CommandError) {
-    peerText = arguments.text(Self.peer)
-    peer = try PeerAddress(
-      peerText, endpoint: arguments.text(Self.endpoint), isInsecure: arguments.has(Self.insecure))
-    if arguments.has(Self.endpoint) || arguments.has(Self.insecure) {
-      guard case .storage = peer else {
-        throw .usage("--endpoint and --insecure can be used with dav:// and s3:// only")
-      }
-    }
+    peer = try Peer(arguments, Self.peer)
     var options = SyncOptions()
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
@@ -87,9 +86,9 @@ struct SyncCommand: Command {
     self.options = options
     watches = arguments.has(Self.watch)
     if options.encrypts {
-      switch peer {
+      switch peer?.address {
       case .folder, .hub, .storage: break
-      case .store, .command, .ssh:
+      case nil, .store, .command, .ssh:
         throw .usage(
           "--encrypted can be used with folder:DIR, a hub and storage only",
           hint: "The other ways are between two devices alone.")
@@ -102,31 +101,66 @@ struct SyncCommand: Command {
   }
 
   func run(_ context: CommandContext) throws -> ExitCode {
-    let run = SyncRun(context: context, peer: peer, peerText: peerText, options: options)
-    return try watches ? run.watch() : run.once()
+    let run = SyncRun(context: context, options: options)
+    return try watches ? run.watch(peer) : run.once(peer)
   }
 }
 
-/// Syncs with one peer, once or repeatedly.
+/// Syncs with one peer or several, once or repeatedly.
 struct SyncRun {
   let context: CommandContext
-  let peer: PeerAddress
-  /// The peer as it was given on the command line.
-  let peerText: String
   let options: SyncOptions
 
-  /// Syncs once.
-  func once() throws -> ExitCode {
-    try warn([peer.warning].compactMap(\.self))
+  /// Syncs once with a peer, or with all places that the store knows.
+  func once(_ peer: Peer?, joining invitation: Invitation? = nil) throws -> ExitCode {
     let store = try open(endsSoon: true)
+    let peers = try peers(peer, store)
+    var (page, exitCode): (SyncPage?, ExitCode) = (nil, .success)
+    for peer in peers {
+      do {
+        let next = try once(peer, store, joining: invitation)
+        if page?.report.isComplete ?? true { page = next }
+      } catch {
+        guard peers.count > 1, let error = error as? CommandError else { throw error }
+        // The others can be reached, perhaps.
+        try warn(["\(peer.text): \(error.sentence)"])
+        exitCode = error.exitCode
+      }
+    }
+    let ending = try page.map { try end($0, store) } ?? context.close(store)
+    return exitCode == .success ? ending : exitCode
+  }
+
+  private func once(_ peer: Peer, _ store: FavoritesStore, joining invitation: Invitation?) throws -> SyncPage
+  {
+    try warn([peer.address.warning].compactMap(\.self))
     let page: SyncPage
     do {
-      page = try round(store, try peer.carrier(context, endsSoon: true), isCancelled: { false })
+      page = try round(
+        store, peer, try peer.address.carrier(context, endsSoon: true), joining: invitation,
+        isCancelled: { false })
     } catch {
       throw (error as? HeartlogError).map(Self.shown) ?? error
     }
     try show(page, store)
     try warn(page.warnings)
+    return page
+  }
+
+  /// A peer, or all places that the store knows.
+  private func peers(_ peer: Peer?, _ store: FavoritesStore) throws -> [Peer] {
+    if let peer { return [peer] }
+    let known = try KnownPlaces.all(of: store)
+    guard !known.isEmpty else {
+      throw CommandError.usage(
+        "this store knows no place to sync with",
+        hint: "Name one: \"heartlog sync PEER\". It will be remembered.")
+    }
+    return known
+  }
+
+  /// Closes the store, and says what one sync left to do.
+  private func end(_ page: SyncPage, _ store: FavoritesStore) throws -> ExitCode {
     let findings = store.findings
     let exitCode = try context.close(store)
     if page.report.skipped.contains(where: { $0.cause == .damaged })
@@ -141,27 +175,50 @@ struct SyncRun {
   }
 
   /// Syncs until a signal comes: whenever this store's log changes, and at regular intervals.
-  func watch() throws -> ExitCode {
+  func watch(_ peer: Peer?) throws -> ExitCode {
     StopSignal.listen()
     heartlog_prefer_little_memory()
-    try warn([peer.warning].compactMap(\.self))
     let store = try open(endsSoon: false)
+    let peers = try peers(peer, store)
+    let failures = Mutex<[any Error]>([])
+    let threads = try peers.dropFirst().map { peer in
+      try WorkerThread {
+        do { try watch(peer, store) } catch {
+          context.warn("\(peer.text): \(CommandError(describing: error).sentence)")
+          failures.withLock { $0.append(error) }
+        }
+      }
+    }
+    let result = Result { try watch(peers[0], store) }
+    if case .failure(let error) = result, peers.count > 1 {
+      context.warn("\(peers[0].text): \(CommandError(describing: error).sentence)")
+    }
+    threads.forEach { $0.join() }
+    try result.get()
+    if let failure = failures.withLock({ $0.first }) { throw failure }
+    try store.close()
+    return .success
+  }
+
+  private func watch(_ peer: Peer, _ store: FavoritesStore) throws {
+    try warn([peer.address.warning].compactMap(\.self))
     // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
     let kept: (any Carrier)? =
-      if case .store = peer { nil } else { try peer.carrier(context, endsSoon: false) }
+      if case .store = peer.address { nil } else { try peer.address.carrier(context, endsSoon: false) }
     var hasReportedFailure = false
     /// The incomplete parts of the last round, which are reported once.
     var reported: [String] = []
     var warned: Set<ReplicaID?> = []
     /// After rounds that failed at a hub.
     var retryPauses = Backoff()
-    var pauses = peer.pauses
+    var pauses = peer.address.pauses
     while !StopSignal.isRaised {
       // What is written while the round runs may not be in it.
       let start = try Self.heads(store)
       do {
         let page = try round(
-          store, try kept ?? peer.carrier(context, endsSoon: false), isCancelled: { StopSignal.isRaised })
+          store, peer, try kept ?? peer.address.carrier(context, endsSoon: false),
+          isCancelled: { StopSignal.isRaised })
         let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
         if page.hasNews || incomplete != reported { try show(page, store) }
         reported = incomplete
@@ -188,11 +245,9 @@ struct SyncRun {
         if !hasReportedFailure { retryPauses.reset() }
         try watch(store, hub, pause, isAway: hasReportedFailure, since: start, &retryPauses)
       } else {
-        try wait(store, pause, since: start)
+        try wait(store, pause, since: start, atLeast: peer.address.pauseMin)
       }
     }
-    try store.close()
-    return .success
   }
 
   private func open(endsSoon: Bool) throws -> FavoritesStore {
@@ -200,7 +255,8 @@ struct SyncRun {
   }
 
   private func round(
-    _ store: FavoritesStore, _ carrier: any Carrier, isCancelled: @escaping @Sendable () -> Bool
+    _ store: FavoritesStore, _ peer: Peer, _ carrier: any Carrier, joining invitation: Invitation? = nil,
+    isCancelled: @escaping @Sendable () -> Bool
   ) throws -> SyncPage {
     var options = options
     options.isCancelled = isCancelled
@@ -210,15 +266,20 @@ struct SyncRun {
       bar.update(Int(clamping: progress.receivedCommits + progress.sentCommits))
     }
     let report: SyncReport
-    do { report = try carrier.sync(store, options: options) } catch {
+    do {
+      report =
+        try invitation.map { try store.join($0, through: carrier, options: options) }
+        ?? carrier.sync(store, options: options)
+    } catch {
       // The error of the sync is the one to report.
       try? context.opened.closePeers(of: store)
       throw error
     }
     try context.opened.closePeers(of: store)
+    if !options.isDryRun { try KnownPlaces.add(peer, to: store) }
     let page = SyncPage(
-      report: report, peer: peerText, isPull: options.isPull, conflicts: store.conflicts.count,
-      withoutContent: store.read { $0.eventsWithoutContent }, place: peer.place)
+      report: report, peer: peer.text, isPull: options.isPull, conflicts: store.conflicts.count,
+      withoutContent: store.read { $0.eventsWithoutContent }, place: peer.address.place)
     if !options.isDryRun, report.received.commits > 0 || report.sent.commits > 0 {
       context.unreported.set(page.amounts)
     }
@@ -252,12 +313,14 @@ struct SyncRun {
   }
 
   /// Waits until this store's log is another one than that of `start`, the pause is over, or a signal comes.
-  private func wait(_ store: FavoritesStore, _ milliseconds: Int, since start: [Head]) throws {
+  private func wait(
+    _ store: FavoritesStore, _ milliseconds: Int, since start: [Head], atLeast pauseMin: Int
+  ) throws {
     var passed = 0
     while passed < milliseconds, !StopSignal.isRaised {
       Terminal.pause(milliseconds: UInt32(Self.lookMilliseconds))
       passed += Self.lookMilliseconds
-      if passed >= peer.pauseMin, try Self.heads(store) != start { return }
+      if passed >= pauseMin, try Self.heads(store) != start { return }
     }
   }
 

@@ -11,8 +11,8 @@ import Synchronization
 /// A carrier through a hub: a server that keeps the objects of a vault for its devices, and tells them at once when there are new ones.
 ///
 /// Its address is `https://host[:port][/prefix][/VAULT]`. Without a vault, it is the one that the store belongs to; the first sync creates
-/// it at the hub. With one, the store joins that vault, once a device that is in it has admitted this device's key: see
-/// ``admit(_:for:)``. To an encrypted vault its recovery code admits. The protocol is specified in docs/hub.md.
+/// it at the hub. With one, the store joins that vault, once an invitation of a device that is in it has let this one in. To an encrypted
+/// vault its recovery code admits, too. The protocol is specified in docs/hub.md.
 public final class HubCarrier: InvitingCarrier {
   private struct Link: Sendable {
     let connection: HubConnection
@@ -131,7 +131,7 @@ public final class HubCarrier: InvitingCarrier {
   /// - Returns: The keys that are admitted now, sorted.
   /// - Throws: `HeartlogError`, as `sync` does.
   @discardableResult
-  public func admit(_ key: PublicKey, for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
+  package func admit(_ key: PublicKey, for store: FavoritesStore) throws(HeartlogError) -> [PublicKey] {
     try link(of: store).connection.changeKeys(admitting: [key]) { false }
   }
 

@@ -13,17 +13,15 @@ extension FolderCarrier: InvitingCarrier {
 
 /// Letting a device in with one line: "Invitations" in docs/encryption.md.
 extension FavoritesStore {
-  /// How long an invitation is good unless something else is said: a day.
-  public static let invitationSeconds = 86_400
-
   /// Invites a device: syncs, and returns a line with which ``join(_:through:options:)`` lets it in, once.
   ///
   /// - Parameters:
   ///   - carrier: Through a folder, a hub, a share or a bucket, by which the other device will sync.
-  ///   - seconds: How long the line is good. Without encryption, a line for a folder or storage has no secret and no end.
+  ///   - seconds: How long the line is good, a day unless something else is said. Without encryption, a line for a folder or storage has no secret and no end.
+  ///   - options: For the syncs that this takes.
   /// - Throws: `invalid` if the carrier leads to another device, `noKey` if this device is no member of the vault, and what a sync throws.
   public func invitation(
-    to carrier: any Carrier, goodForSeconds seconds: Int = invitationSeconds,
+    to carrier: any Carrier, goodForSeconds seconds: Int = 86_400,
     options: SyncOptions = SyncOptions()
   ) throws(HeartlogError) -> String {
     guard let place = carrier as? any InvitingCarrier else {
@@ -58,6 +56,7 @@ extension FavoritesStore {
   /// - Parameters:
   ///   - line: What ``invitation(to:goodForSeconds:options:)`` returned.
   ///   - carrier: Through the place that the line names, or the same folder under another name.
+  ///   - options: For the sync.
   /// - Throws: `invalid` if it is no line of an invitation, `noKey` or `notAdmitted` if it is not good any more, and what a sync throws.
   @discardableResult
   public func join(
@@ -95,6 +94,9 @@ extension FavoritesStore {
 
   /// Withdraws the invitations to this store's vault that nobody has used: those of an encrypted one, and those at a hub.
   ///
+  /// - Parameters:
+  ///   - carrier: Through the place that the lines name.
+  ///   - options: For the syncs that this takes.
   /// - Returns: How many there were.
   /// - Throws: `noKey` if this device is no member of the vault, and what a sync throws.
   @discardableResult

@@ -112,6 +112,46 @@ struct EncryptionVectorsTests {
     try Vectors.check(vectors, against: "epochs.json")
   }
 
+  private struct LineVector: Codable, Equatable {
+    let text, vault, place, endpoint: String
+    let seed: Hex?
+  }
+  private struct InvitationObject: Codable, Equatable { let name: String; let object: Hex }
+  private struct Invitations: Codable, Equatable {
+    let lines: [LineVector]
+    /// An invitation to the first epoch of `epochs.json` by its first device, accepted by the third one and withdrawn by the second one.
+    let objects: [InvitationObject]
+  }
+
+  @Test("invitations")
+  func invitations() throws {
+    var (sample, _, epochs) = try epochs()
+    let invited = try sample.newMember()
+    let end: UInt64 = 1_700_000_000_000
+    let invitation = try sample.admission(
+      of: invited, to: epochs[0], as: .invites(end: end), by: sample.devices[0].key)
+    let objects = [
+      invitation,
+      try sample.admission(of: sample.devices[2], to: epochs[0], as: .accepts, by: invited.key),
+      try Admission(withdrawing: invitation, by: sample.devices[1].key),
+    ]
+    let lines = [
+      ("davs://cloud.example.org/anna", "", invited.key),
+      ("s3://favorites", "https://s3.example.org", invited.key),
+      ("folder:/media/stick/favorites", "", nil),
+    ].map { place, endpoint, key in
+      let line = Invitation(
+        to: sample.vault, key: key, place: place, endpoint: endpoint.isEmpty ? nil : endpoint)
+      return LineVector(
+        text: line.text, vault: sample.vault.description, place: place, endpoint: endpoint,
+        seed: key.map { Hex($0.seed) })
+    }
+    let vectors = Invitations(
+      lines: lines,
+      objects: objects.map { InvitationObject(name: $0.objectName, object: Hex($0.bytes)) })
+    try Vectors.check(vectors, against: "invitations.json")
+  }
+
   private struct ObjectVector: Codable, Equatable {
     let name: String
     let epoch: String

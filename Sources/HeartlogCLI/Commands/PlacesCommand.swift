@@ -1,0 +1,257 @@
+import Heartlog
+import HeartlogFiles
+import HeartlogFormat
+import HeartlogSync
+
+/// The places with which a store has synced. Source: docs/format.md, `keys/known`.
+enum KnownPlaces {
+  private static let fileName = "known"
+  private static let countMax = 64
+
+  static func all(of store: FavoritesStore) throws -> [Peer] {
+    let text = String(decoding: try store.log.keyFile(fileName) ?? [], as: UTF8.self)
+    // A line that a later version wrote is no place for this one.
+    return text.split(separator: "\n").compactMap { line in
+      guard let json = try? JSONValue.parse(Array(line.utf8)), let place = json["place"]?.string else {
+        return nil
+      }
+      return try? Peer(place, endpoint: json["endpoint"]?.string, isInsecure: json["isInsecure"] != nil)
+    }
+  }
+
+  /// Remembers a place, unless it is known. A directory of a store and a command are none.
+  static func add(_ peer: Peer, to store: FavoritesStore) throws {
+    var text = peer.text
+    switch peer.address {
+    case .store, .command: return
+    case .folder(let path):
+      // Another command may run elsewhere.
+      guard let absolute = realpath(path, nil) else { return }
+      defer { free(absolute) }
+      text = "folder:\(String(cString: absolute))"
+    case .ssh, .hub, .storage: break
+    }
+    let added = try Peer(text, endpoint: peer.endpoint, isInsecure: peer.isInsecure)
+    let known = try all(of: store)
+    guard !known.contains(added), known.count < countMax else { return }
+    try write(known.filter { $0.text != text } + [added], to: store)
+  }
+
+  /// Forgets the places of a name.
+  ///
+  /// - Returns: Whether there was one.
+  static func remove(_ text: String, from store: FavoritesStore) throws -> Bool {
+    let known = try all(of: store)
+    let left = known.filter { $0.text != text }
+    if left.count < known.count { try write(left, to: store) }
+    return left.count < known.count
+  }
+
+  private static func write(_ places: [Peer], to store: FavoritesStore) throws {
+    var bytes: [UInt8] = []
+    for place in places {
+      var writer = JSONWriter()
+      place.json.write(to: &writer)
+      bytes += writer.bytes + [UInt8(ascii: "\n")]
+    }
+    try store.replaceKeyFile(fileName, with: bytes)
+  }
+}
+
+extension Peer {
+  var json: JSONObject {
+    ["place": text, "endpoint?": endpoint, "isInsecure?": isInsecure ? true : nil]
+  }
+}
+
+/// `heartlog places`: lists and forgets the places that the store knows.
+struct PlacesCommand: Command {
+  private static let action = Argument(
+    "ACTION", .optional, .choice(["list", "forget"]), "\"list\" is what happens if it is not given.")
+  private static let place = Argument("PLACE", .optional, .text, "The place to forget, as the list shows it.")
+
+  static let description = CommandDescription(
+    name: "places", group: .devices, summary: "list the places that sync knows, and forget them",
+    arguments: [action, place],
+    page: #"""
+      A folder, a hub, storage or another machine with which this store has synced is remembered, so that "heartlog sync" alone syncs with all
+      of them, and "heartlog sync --watch" watches them all.
+
+      heartlog places  # List them.
+      heartlog places forget davs://cloud.example.org/anna  # Sync with it no more.
+
+      1: There are none, or none of this name.
+      """#)
+
+  private let forgotten: String?
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    forgotten = arguments.optionalText(Self.place)
+    guard (arguments.optionalText(Self.action) == "forget") == (forgotten != nil) else {
+      throw Self.misused(forgotten == nil ? "places forget needs a PLACE" : "places list takes no PLACE")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    guard let forgotten else {
+      let known = try KnownPlaces.all(of: try context.openForReading())
+      let lines = known.map { place in
+        DisplayText.visible(
+          [place.text, place.endpoint.map { "at \($0)" }].compactMap(\.self).joined(separator: " "))
+      }
+      _ = try context.show(known.map(\.json), lines, findings: [])
+      return known.isEmpty ? .no : .success
+    }
+    let store = try context.openForWriting(endsSoon: true)
+    let wasKnown = try KnownPlaces.remove(forgotten, from: store)
+    guard wasKnown else {
+      throw CommandError(
+        .no, "this store knows no place \(Quoted(forgotten))", hint: "\"heartlog places\" lists them.")
+    }
+    return try context.close(store)
+  }
+}
+
+/// `heartlog invite`: makes an invitation.
+struct InviteCommand: Command {
+  private static let place = Argument(
+    "PLACE", .optional, .peer,
+    "Where the device will sync: folder:DIR, https://host, davs://host/path or s3://bucket. If it is not given, the place that this store knows."
+  )
+  private static let hours = Option.value("hours", "N", .count, "How long it is good. Default: 24.")
+  private static let revoke = Option.flag("revoke", "Withdraw the invitations that nobody has used.")
+
+  static let description = CommandDescription(
+    name: "invite", group: .devices, summary: "print one line that lets another device in",
+    arguments: [place], options: [hours, revoke, SyncCommand.endpoint, SyncCommand.insecure],
+    page: #"""
+      The line names the place and the vault. For a vault that is encrypted, and at a hub, it contains a key that admits one device, once.
+      Send it as you would send a password; on the other device, "heartlog join" takes it. The two need not be online at the same time. On a
+      terminal, it is shown as a QR code, too.
+
+      An invitation is void once it was used, when its time is over, after "invite --revoke", and after "keys rotate". If two devices use
+      it, neither gets in, and the key of the vault is changed.
+
+      heartlog invite  # Invite a device to the place that this store knows.
+      heartlog invite davs://cloud.example.org/anna --hours 1  # To another one, for an hour.
+      heartlog invite --revoke  # Withdraw what was not used.
+
+      1: This device is no member of the vault, or there was no invitation to withdraw.
+      74: The connection to the place failed.
+      """#)
+
+  private let peer: Peer?
+  private let hours: Int
+  private let revokes: Bool
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    peer = try Peer(arguments, Self.place)
+    revokes = arguments.has(Self.revoke)
+    hours = arguments.count(Self.hours) ?? 24
+    guard 1...8_784 ~= hours else { throw .usage("an invitation is good for 1 to 8784 hours") }
+    guard !revokes || arguments.count(Self.hours) == nil else {
+      throw Self.misused("--hours cannot be used with --revoke")
+    }
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForWriting(endsSoon: true)
+    let peer = try peer ?? Self.known(of: store)
+    if let warning = peer.address.warning { context.warn(warning) }
+    do {
+      let carrier = try peer.address.carrier(context, endsSoon: true)
+      if revokes {
+        let count = try store.withdrawInvitations(at: carrier)
+        try context.show(["withdrawn": count], ["\(Quantity.count(count, "invitation")) withdrawn"])
+        return try count == 0 ? .no : context.close(store)
+      }
+      let line = try store.invitation(to: carrier, goodForSeconds: hours * 3_600)
+      try KnownPlaces.add(peer, to: store)
+      let hasKey = try Invitation(text: line).key != nil
+      let code = context.output.standard.isTerminal ? QRCode(line)?.lines ?? [] : []
+      try context.show(
+        ["invitation": line, "isOnce": hasKey, "hours?": hasKey ? hours : nil], code + [line])
+      try context.output.flush()
+      if !context.isJSON {
+        context.output.errorLine(
+          hasKey
+            ? "good for one device, for \(Quantity.count(hours, "hour")): \"heartlog join -\" takes it there"
+            : "\"heartlog join -\" takes it on another device; whoever can read the place needs no invitation, because it is not encrypted"
+        )
+      }
+      return try context.close(store)
+    } catch let error as HeartlogError { throw SyncRun.shown(error) }
+  }
+
+  /// The one place that a store knows to which a device can be invited.
+  private static func known(of store: FavoritesStore) throws -> Peer {
+    let known = try KnownPlaces.all(of: store).filter { if case .ssh = $0.address { false } else { true } }
+    guard let only = known.first, known.count == 1 else {
+      throw CommandError.usage(
+        known.isEmpty
+          ? "this store knows no place to invite a device to" : "this store knows \(known.count) places",
+        hint: "Name one: \"heartlog invite PLACE\".")
+    }
+    return only
+  }
+}
+
+/// `heartlog join`: joins the vault of an invitation.
+struct JoinCommand: Command {
+  private static let line = Argument(
+    "LINE", form: "LINE|-", .required, .text,
+    "What \"heartlog invite\" printed; \"-\" reads it from standard input.")
+  private static let place = Argument(
+    "PLACE", .optional, .peer, "The folder as this device names it, if its path is another one here.")
+
+  static let description = CommandDescription(
+    name: "join", group: .devices, summary: "join the vault of an invitation, and sync",
+    arguments: [line, place], options: [.join, SyncCommand.insecure],
+    page: #"""
+      Does everything that a new device needs: creates the store if there is none, takes the key, syncs with the place, and remembers it, so that
+      "heartlog sync" alone syncs from then on. With "-", the line gets into no shell's history.
+
+      heartlog join -  # Read the line from the terminal.
+      heartlog join - folder:Dropbox/heartlog  # The same, where the folder has another path.
+
+      1: The invitation was used or withdrawn, or its time is over.
+      64: The line is not whole.
+      66: There is no such place.
+      74: The connection to the place failed.
+      """#)
+
+  private let text: String
+  private let place: String?
+  private let isInsecure: Bool
+  private let joinsVault: Bool
+
+  init(_ arguments: Arguments) throws(CommandError) {
+    text = arguments.text(Self.line)
+    place = arguments.optionalText(Self.place)
+    isInsecure = arguments.has(SyncCommand.insecure)
+    joinsVault = arguments.has(.join)
+  }
+
+  func run(_ context: CommandContext) throws -> ExitCode {
+    let line = text == "-" ? try SecretPrompt.read("invitation", context) : text
+    let invitation: Invitation
+    do throws(EncryptionError) { invitation = try Invitation(text: line) } catch {
+      throw CommandError.usage(error.description)
+    }
+    let peer = try Peer(place ?? invitation.place, endpoint: invitation.endpoint, isInsecure: isInsecure)
+    switch peer.address {
+    case .folder, .hub, .storage: break
+    case .store, .command, .ssh:
+      throw CommandError.usage(
+        "an invitation leads to a folder, a hub or storage, not to \(Quoted(peer.text))")
+    }
+    let directory = try context.storeDirectory()
+    if try POSIXFileSystem().info(directory) == nil {
+      try FavoritesStore.create(at: directory, options: StoreOptions(named: nil))
+      context.unreported.add("the new store \(directory)")
+    }
+    var options = SyncOptions()
+    options.joinsVault = joinsVault
+    return try SyncRun(context: context, options: options).once(peer, joining: invitation)
+  }
+}
