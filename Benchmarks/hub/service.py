@@ -7,6 +7,7 @@ import pathlib
 import secrets
 import signal
 import subprocess
+import time
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -49,9 +50,9 @@ class Hub:
         return self.prove("POST", "/v1/sessions", {"vault": vault}, vault, key)
 
     def prove(self, method, path, body, vault, key):
-        challenge = json.loads(self.request("POST", "/v1/challenges", {}))["challenge"]
-        message = b"heartlog hub 1\0" + bytes.fromhex(vault + challenge) + self.host.encode()
-        proof = {"key": key.public_key().public_bytes_raw().hex(), "challenge": challenge, "signature": key.sign(message).hex()}
+        nonce = int(time.time()).to_bytes(8, "big") + os.urandom(24)
+        message = b"heartlog hub 1\0" + bytes.fromhex(vault) + nonce + self.host.encode()
+        proof = {"key": key.public_key().public_bytes_raw().hex(), "nonce": nonce.hex(), "signature": key.sign(message).hex()}
         return json.loads(self.request(method, path, body | proof))["session"]
 
     def seconds(self):

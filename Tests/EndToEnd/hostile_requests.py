@@ -23,14 +23,14 @@ class HostileRequests:
     """Draws requests of somebody who has a session for a vault of their own, and none for the one of somebody else."""
 
     def __init__(self, chance, host, own, session, other, proof):
-        """`own` and `other` are vaults; `proof` makes the members that prove a key for a vault, with a fresh challenge."""
+        """`own` and `other` are vaults; `proof` makes the members that prove a key for a vault, with a fresh nonce."""
         self.chance, self.host, self.session, self.proof = chance, host, session, proof
         self.own, self.other = f"/v1/vaults/{own}", f"/v1/vaults/{other}"
         self.own_id = own
         self.kinds = [
             self.malformed_name, self.other_vault, self.no_session, self.wrong_method, self.no_path, self.long_path, self.large_headers,
             self.large_body, self.malformed_length, self.transfer_encoding, self.malformed_json, self.malformed_member,
-            self.malformed_query, self.hosts, self.unknown_challenge, self.percent_encoded,
+            self.malformed_query, self.hosts, self.other_time, self.percent_encoded,
         ]
 
     def draw(self):
@@ -63,11 +63,11 @@ class HostileRequests:
         return method, target, b"x" * self.chance.randrange(1, 99) if method == "PUT" else None
 
     def json_target(self):
-        return self.chance.choice((("POST", "/v1/challenges"), ("POST", "/v1/sessions"), ("PUT", self.own), ("POST", f"{self.own}/keys")))
+        return self.chance.choice((("POST", "/v1/sessions"), ("PUT", self.own), ("POST", f"{self.own}/keys")))
 
     def members(self, **changes):
-        """The members of a request for a session, well-formed but of a challenge that nobody gave."""
-        members = {"vault": self.own_id, "key": self.digits(64), "challenge": self.digits(64), "signature": self.digits(128)}
+        """The members of a request for a session, well-formed but of another time."""
+        members = {"vault": self.own_id, "key": self.digits(64), "nonce": self.digits(64), "signature": self.digits(128)}
         return json.dumps(members | changes)
 
     # Kinds of requests
@@ -111,7 +111,7 @@ class HostileRequests:
 
     def wrong_method(self):
         methods = {
-            "/healthz": {"GET"}, "/v1/challenges": {"POST"}, "/v1/sessions": {"POST"}, self.own: {"PUT"},
+            "/healthz": {"GET"}, "/v1/sessions": {"POST"}, self.own: {"PUT"},
             f"{self.own}/keys": {"GET", "POST"}, f"{self.own}/objects": {"GET"}, f"{self.own}/changes": {"GET"},
             f"{self.own}/objects/{self.name()}": {"GET", "PUT", "DELETE"},
         }
@@ -122,7 +122,7 @@ class HostileRequests:
 
     def no_path(self):
         target = self.chance.choice((
-            "/", "/v1", "/v2", "/v1/vaults", "/v1/vault", "/healthz/x", "/metrics", "/v1/challenges/x", f"{self.own}/object", f"{self.own}/key",
+            "/", "/v1", "/v2", "/v1/vaults", "/v1/vault", "/healthz/x", "/metrics", "/v1/challenges", f"{self.own}/object", f"{self.own}/key",
             f"{self.own}/keys/x", f"{self.own}/changes/x", "/index.html", "/admin", "/V1/sessions", "/v1/Sessions"))
         return self.request(self.chance.choice(("GET", "PUT", "POST", "DELETE")), target, "{}"), {404}
 
@@ -172,7 +172,7 @@ class HostileRequests:
         if chance.random() < 0.3:
             wrong = chance.choice(([self.digits(63)], [self.digits(64).upper() + "F"], [None], [1], ["x" * 64], "x", {"a": 1}, 1, [[]], [self.digits(66)]))
             return self.request("POST", f"{self.own}/keys", json.dumps({chance.choice(("admit", "remove")): wrong})), {400}
-        name, count = chance.choice((("vault", 32), ("key", 64), ("challenge", 64), ("signature", 128)))
+        name, count = chance.choice((("vault", 32), ("key", 64), ("nonce", 64), ("signature", 128)))
         wrong = chance.choice((
             self.digits(count - 1), self.digits(count + 2), "g" * count, "F" * count, "", None, 1, [], {}, True, self.digits(count - 1) + "\u0660",
             "\u0000" * count, self.digits(count) + "\n", "0x" + self.digits(count - 2), " " + self.digits(count - 1)))
@@ -195,8 +195,8 @@ class HostileRequests:
         host = f"Host: {self.host}\r\n".encode()
         return plain.replace(host, self.chance.choice((b"", host + host, host + b"Host: elsewhere\r\n", b"Host:\r\n"))), {400}
 
-    def unknown_challenge(self):
-        """Well-formed, of a challenge that nobody gave; the vault may exist or not."""
+    def other_time(self):
+        """Well-formed, of another time; the vault may exist or not."""
         if self.chance.random() < 0.5:
             return self.request("POST", "/v1/sessions", self.members(), session=""), {401}
         return self.request("PUT", self.chance.choice((self.own, self.other, f"/v1/vaults/{self.digits(32)}")), self.members(), session=""), {401}
@@ -211,9 +211,7 @@ class HostileRequests:
             ("PUT", f"{vault}/objects/{self.name()}", chance.randbytes(chance.randrange(200))), ("GET", f"{vault}/objects", None),
             ("GET", f"{vault}/objects?limit=5&after={self.digits(16)}-1", None), ("GET", f"{vault}/changes", None), ("GET", f"{vault}/keys", None),
             ("GET", f"{vault}/objects/{self.name()}", None), ("DELETE", f"{vault}/objects/{self.name()}", None),
-            ("POST", f"{vault}/keys", json.dumps({"admit": [self.digits(64)]})), ("POST", "/v1/challenges", "{}"),
-            ("POST", "/v1/sessions", self.members()), ("PUT", vault, self.members())))
-        # A fresh challenge takes a request of its own.
+            ("POST", f"{vault}/keys", json.dumps({"admit": [self.digits(64)]})), ("POST", "/v1/sessions", self.members()), ("PUT", vault, self.members())))
         if target == "/v1/sessions" and chance.random() < 0.3:
             body = json.dumps(self.proof() | {"vault": self.own_id})
         return self.request(method, target, body, session="" if target.startswith("/v1/s") else None)

@@ -56,9 +56,9 @@ class Hub:
         return None if answer.status == 404 else found
 
     def open(self, member):
-        challenge = json.loads(self.request("POST", "/v1/challenges", {}))["challenge"]
-        signature = member.sign(labelled("heartlog hub 1", bytes.fromhex(self.vault + challenge) + self.host.encode())).hex()
-        proof = {"vault": self.vault, "key": member.public.hex(), "challenge": challenge, "signature": signature}
+        nonce = int(time.time()).to_bytes(8, "big") + os.urandom(24)
+        signature = member.sign(labelled("heartlog hub 1", bytes.fromhex(self.vault) + nonce + self.host.encode())).hex()
+        proof = {"vault": self.vault, "key": member.public.hex(), "nonce": nonce.hex(), "signature": signature}
         self.session = json.loads(self.request("POST", "/v1/sessions", proof))["session"]
 
     def admit(self, keys):

@@ -2,12 +2,14 @@
 
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 try:
@@ -112,12 +114,9 @@ class Device:
         return answer.status, answer.read()
 
     def proof(self, host=None, vault=None):
-        status, body = self.request("POST", "/v1/challenges", {})
-        assert status == 200, (status, body)
-        challenge = json.loads(body)["challenge"]
-        message = b"heartlog hub 1\0" + bytes.fromhex(vault or self.vault) + bytes.fromhex(challenge) + (
-            host or f"127.0.0.1:{self.hub.port}").encode()
-        return {"key": self.public, "challenge": challenge, "signature": self.key.sign(message).hex()}
+        nonce = int(time.time()).to_bytes(8, "big") + os.urandom(24)
+        message = b"heartlog hub 1\0" + bytes.fromhex(vault or self.vault) + nonce + (host or f"127.0.0.1:{self.hub.port}").encode()
+        return {"key": self.public, "nonce": nonce.hex(), "signature": self.key.sign(message).hex()}
 
     def create(self, **more):
         status, body = self.request("PUT", f"/v1/vaults/{self.vault}", self.proof() | more)

@@ -34,7 +34,7 @@ REFUSALS = {400, 401, 403, 404, 405, 409, 411, 413, 414, 429, 431, 503, 505, 507
 # Answered by libmicrohttpd itself, which says it in HTML.
 REFUSALS_OF_LIBRARY = {400, 413, 414, 431, 505}
 # What hostile requests may add to the memory of a hub: 64 KiB for each of the 300 connections that are open at a time, as much again for the
-# bodies and answers of those, a few megabytes for what is kept of challenges and sessions, and what the allocator does not give back.
+# bodies and answers of those, a few megabytes for what is kept of nonces and sessions, and what the allocator does not give back.
 MEMORY_GROWTH_MAX = 64 << 20
 
 
@@ -97,7 +97,7 @@ class HubTests(unittest.TestCase):
         self.assertEqual(first.request("POST", keys, {"remove": [first.public]})[0], 400)
         self.assertEqual(hub.end(signal.SIGINT), 0)
 
-    def test_a_challenge_opens_one_session(self):
+    def test_a_nonce_opens_one_session(self):
         hub = self.hub()
         device = self.device(hub)
         device.create()
@@ -106,8 +106,12 @@ class HubTests(unittest.TestCase):
         self.assertEqual(device.request("POST", "/v1/sessions", proof)[0], 401)
         wrong = device.proof(host="elsewhere") | {"vault": device.vault}
         self.assertEqual(device.request("POST", "/v1/sessions", wrong)[0], 403)
-        # A challenge is for the host that was asked for it.
-        self.assertEqual(device.request("POST", "/v1/sessions", device.proof() | {"vault": device.vault}, host="localhost:%d" % hub.port)[0], 401)
+        # A signature is for the host that is asked.
+        self.assertEqual(device.request("POST", "/v1/sessions", device.proof() | {"vault": device.vault}, host="localhost:%d" % hub.port)[0], 403)
+        old = device.proof() | {"vault": device.vault, "nonce": "0" * 64}
+        status, body = device.request("POST", "/v1/sessions", old)
+        self.assertEqual(status, 401)
+        self.assertLess(abs(json.loads(body)["time"] - time.time()), 60)
         other = device.proof(vault="0" * 31 + "2") | {"vault": "0" * 31 + "2"}
         self.assertEqual(device.request("POST", "/v1/sessions", other)[0], 403)
         self.assertEqual(hub.end(), 0)
@@ -128,8 +132,8 @@ class HubTests(unittest.TestCase):
         self.assertIn("--name", started.stderr)
         hub = self.hub()
         device = self.device(hub)
-        for host, status in (f"localhost:{hub.port}", 200), (f"127.0.0.1:{hub.port}", 200), ("127.0.0.1", 403), ("hub.example", 403):
-            self.assertEqual(device.request("POST", "/v1/challenges", {}, host=host)[0], status, host)
+        for host, status in (f"localhost:{hub.port}", 400), (f"127.0.0.1:{hub.port}", 400), ("127.0.0.1", 403), ("hub.example", 403):
+            self.assertEqual(device.request("POST", "/v1/sessions", {}, host=host)[0], status, host)
         self.assertEqual(device.request("GET", "/healthz", host="hub.example")[0], 200)
 
     def test_a_hub_that_others_reach_wants_invitations_or_is_open_in_so_many_words(self):
@@ -177,7 +181,7 @@ class HubTests(unittest.TestCase):
             asking = Device(hub, device.vault, source=source)
             self.addCleanup(asking.connection.close)
             self.assertEqual(asking.request("GET", "/healthz"), (200, b"ok"))
-            self.assertEqual(asking.request("POST", "/v1/challenges", {})[0], 200)
+            self.assertEqual(asking.request("POST", "/v1/sessions", {})[0], 400)
 
     def test_busy_connections_of_one_address_leave_room_for_health(self):
         hub = self.hub(limit=128)
@@ -196,7 +200,7 @@ class HubTests(unittest.TestCase):
             asking.connection.close()
         asking = Device(hub, device.vault, source="127.0.0.2")
         self.addCleanup(asking.connection.close)
-        self.assertEqual(asking.request("POST", "/v1/challenges", {})[0], 200)
+        self.assertEqual(asking.request("POST", "/v1/sessions", {})[0], 400)
 
     def test_a_session_has_four_streams(self):
         hub = self.hub()
@@ -308,7 +312,7 @@ class HubTests(unittest.TestCase):
         words.write_text("spring\nautumn\n")
         hub = self.hub("--name", "127.0.0.1", "--invitations", str(words))
         device, other = self.device(hub), self.device(hub, "0" * 31 + "2")
-        self.assertEqual(device.request("POST", "/v1/challenges", {}, host="elsewhere")[0], 403)
+        self.assertEqual(device.request("POST", "/v1/sessions", {}, host="elsewhere")[0], 403)
         self.assertEqual(device.create()[0], 403)
         self.assertEqual(device.create(invitation="winter")[0], 403)
         self.assertEqual(device.create(invitation="spring")[0], 201)
@@ -412,7 +416,7 @@ class HubTests(unittest.TestCase):
         body = answer.partition(b"\r\n\r\n")[2]
         if not is_of_hub and (not body or status_of(answer) in REFUSALS_OF_LIBRARY and b"<html>" in body):
             return
-        self.assertEqual(set(json.loads(body)), {"error"}, (sent[:400], answer[:400]))
+        self.assertEqual(set(json.loads(body)) - {"time"}, {"error"}, (sent[:400], answer[:400]))
 
     def slow_connections(self, hub, requests, over):
         """Connections on which a byte comes now and then, connections that stay silent after a part, and bodies that never come."""
@@ -487,7 +491,7 @@ class HubTests(unittest.TestCase):
             connection = socket.create_connection(("127.0.0.1", hub.port))
             self.addCleanup(connection.close)
             connection.sendall(sent)
-        self.assertEqual(device.request("POST", "/v1/challenges", {})[0], 200)
+        self.assertEqual(device.request("POST", "/v1/sessions", {})[0], 400)
         self.assertEqual(device.put(run_name(2), bytes(1 << 20)), 201)
         self.assertEqual([name for name, _ in device.list()], [run_name(2)])
         self.assertLess(hub.memory() - memory, MEMORY_GROWTH_MAX)
@@ -624,7 +628,7 @@ class HubTests(unittest.TestCase):
         hub = self.hub("--metrics", "localhost:0")
         self.assertEqual(self.device(hub).request("GET", "/metrics")[0], 404)
         self.metrics(hub)
-        for path, body in ("/healthz", None), ("/v1/challenges", b"{}"), ("/metrics", b"{}"), ("/metrics/x", None):
+        for path, body in ("/healthz", None), ("/v1/sessions", b"{}"), ("/metrics", b"{}"), ("/metrics/x", None):
             with self.assertRaises(urllib.error.HTTPError) as caught:
                 urllib.request.urlopen(urllib.parse.urljoin(hub.metrics_url, path), body, timeout=SECONDS_MAX)
             self.assertEqual((caught.exception.code, set(json.load(caught.exception))), (404, {"error"}))

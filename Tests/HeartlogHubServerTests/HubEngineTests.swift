@@ -176,21 +176,21 @@ import Testing
     #expect(try engine.list(after: nil, limit: 100, as: member).entries.count == 19)
   }
 
-  @Test("a challenge opens one session, which ends with its key", arguments: TestDatabase.present)
+  @Test("a nonce opens one session, which ends with its key", arguments: TestDatabase.present)
   func sessions(database: TestDatabase) throws {
     let hub = try TestHub(database)
     defer { hub.close() }
     let (engine, vault, key, member) = (hub.engine, hub.vault, hub.key, hub.member)
-    let challenge = try #require(HubChallenge(RandomBytes.next(32)))
+    let nonce = try #require(HubNonce(RandomBytes.next(32)))
     let token = SHA256Hasher.digest(of: Array("\(vault)".utf8))
     #expect(try engine.session(token) == nil)
     let stranger = VaultMember(vault: vault, key: .new())
     let error = #expect(throws: HeartlogError.self) {
-      try engine.openSession(token, for: stranger, with: challenge)
+      try engine.openSession(token, for: stranger, with: nonce)
     }
     #expect(try error?.code == .notAdmitted && engine.session(token) == nil)
-    #expect(try engine.openSession(token, for: member, with: challenge))
-    #expect(try !engine.openSession(SHA256Hasher.digest(of: [1]), for: member, with: challenge))
+    #expect(try engine.openSession(token, for: member, with: nonce))
+    #expect(try !engine.openSession(SHA256Hasher.digest(of: [1]), for: member, with: nonce))
     let session = try #require(try engine.session(token))
     #expect(session.member == member)
     #expect(try engine.isAdmitted(key, to: vault))
@@ -206,8 +206,8 @@ import Testing
     let (engine, vault, member) = (hub.engine, hub.vault, hub.member)
     func token(_ number: Int) -> Digest { SHA256Hasher.digest(of: Array("\(vault) \(number)".utf8)) }
     for number in 0...HubLimits.sessionsMax {
-      let challenge = try #require(HubChallenge(RandomBytes.next(32)))
-      #expect(try engine.openSession(token(number), for: member, with: challenge))
+      let nonce = try #require(HubNonce(RandomBytes.next(32)))
+      #expect(try engine.openSession(token(number), for: member, with: nonce))
     }
     #expect(try engine.session(token(0)) == nil)
     #expect(try engine.session(token(1)) != nil)

@@ -14,7 +14,7 @@ import Testing
   @Test func pathsSayWhatIsAskedFor() throws {
     let expected: [(String, String, HubRoute)] = [
       ("GET", "/healthz", .health),
-      ("POST", "/v1/challenges", .challenge), ("POST", "/v1/sessions", .openSession),
+      ("POST", "/v1/sessions", .openSession),
       ("PUT", Self.base, .createVault(Self.vault)), ("GET", Self.base + "/keys", .keys(Self.vault)),
       ("POST", Self.base + "/keys", .changeKeys(Self.vault)),
       ("GET", Self.base + "/objects", .list(Self.vault, after: nil, limit: 1_000)),
@@ -38,9 +38,9 @@ import Testing
 
   @Test func otherPathsAreRefused() throws {
     let refused: [(String, String, UInt32)] = [
-      ("GET", "/", 404), ("GET", "/metrics", 404), ("GET", "/v2/challenges", 404),
+      ("GET", "/", 404), ("GET", "/metrics", 404), ("GET", "/v2/sessions", 404),
       ("GET", Self.base + "/other", 404),
-      ("GET", "/v1/challenges", 405), ("DELETE", Self.base, 405), ("POST", Self.base + "/objects", 405),
+      ("GET", "/v1/sessions", 405), ("DELETE", Self.base, 405), ("POST", Self.base + "/objects", 405),
       ("POST", Self.base + "/changes", 405), ("GET", "healthz", 400), ("GET", "//healthz", 400),
       ("GET", "/healthz/", 400), ("GET", "/healthz?a=b", 400), ("GET", "/v1/../healthz", 400),
       ("GET", "/v1/vaults/\(Self.id.uppercased())/keys", 400), ("GET", Self.base + "%2fkeys", 400),

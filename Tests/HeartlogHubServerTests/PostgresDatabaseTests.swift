@@ -41,16 +41,6 @@ struct PostgresDatabaseTests {
     #expect(names.filter { !$0.hasPrefix("w") }.sorted() == (0..<200).map(String.init).sorted())
   }
 
-  @Test("all hubs of a database make the same challenges")
-  func challenges() throws {
-    let hub = try TestHub(.postgres)
-    defer { hub.close() }
-    let second = try HubEngine(PostgresDatabase(try PostgresServer.shared.get().address))
-    defer { second.close() }
-    let challenge = hub.engine.challengeKey.challenge(for: "hub", at: 1_000)
-    #expect(second.challengeKey.admits(challenge, for: "hub", at: 1_000))
-  }
-
   @Test("the database crashes: what was acknowledged is there, and the hub goes on")
   func crash() throws {
     let server = try PostgresServer()

@@ -25,7 +25,7 @@ import Testing
       #expect(try engine.put("a", [1, 2, 3], as: member) == .stored)
       #expect(try engine.put("b", [], as: member) == .stored)
       try engine.delete("b", as: member)
-      #expect(try engine.openSession(token, for: member, with: #require(HubChallenge(RandomBytes.next(32)))))
+      #expect(try engine.openSession(token, for: member, with: #require(HubNonce(RandomBytes.next(32)))))
       cursor = try engine.list(after: nil, limit: 10, as: member).cursor
     }
     try withEngine { engine throws in
@@ -128,9 +128,9 @@ import Testing
     let engine = try HubEngine(database)
     defer { engine.close() }
     let vault = try TestVault(deviceCount: 2)
-    let (member, challenge) = (vault.member(0), try #require(HubChallenge(RandomBytes.next(32))))
+    let (member, nonce) = (vault.member(0), try #require(HubNonce(RandomBytes.next(32))))
     _ = try engine.createVault(vault.id, keys: vault.keys, invitation: "word")
-    _ = try engine.openSession(SHA256Hasher.digest(of: []), for: member, with: challenge)
+    _ = try engine.openSession(SHA256Hasher.digest(of: []), for: member, with: nonce)
     _ = try engine.session(SHA256Hasher.digest(of: []))
     for number in 1...2 { _ = try engine.put(vault.run(1, number...number), [1], as: vault.member(1)) }
     _ = try engine.put(vault.run(1, 1...1), [1], as: vault.member(1))

@@ -11,22 +11,40 @@ import Testing
       Hexadecimal.text(digest) == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
   }
 
-  @Test func aChallengeIsGoodForItsHostForAMinute() {
-    let key = ChallengeKey(secret: RandomBytes.next(32))
-    let challenge = key.challenge(for: "hub.example:8080", at: 1_000_000)
-    for seconds in [999_940, 1_000_000, 1_000_060] as [UInt64] {
-      #expect(key.admits(challenge, for: "Hub.Example:8080", at: seconds))
-    }
-    #expect(!key.admits(challenge, for: "hub.example:8080", at: 1_000_061))
-    #expect(!key.admits(challenge, for: "hub.example:8080", at: 0))
-    #expect(!key.admits(challenge, for: "elsewhere", at: 1_000_000))
+  @Test func aNonceIsGoodForOneSessionForAMinute() throws {
+    let hub = try TestHub(.sqlite)
+    defer { hub.close() }
+    let service = HubService(engine: hub.engine, invitations: nil)
+    let (key, vault) = (TestVault.newKey(), VaultID.new())
     #expect(
-      !ChallengeKey(secret: RandomBytes.next(32)).admits(challenge, for: "hub.example:8080", at: 1_000_000))
-    for place in 0..<32 {
-      var bytes = challenge.bytes
-      bytes[place] ^= 1
-      #expect(!key.admits(HubChallenge(bytes)!, for: "hub.example:8080", at: 1_000_000), "byte \(place)")
+      try hub.engine.createVault(vault, keys: AdmittedKeys([key.publicKey]), invitation: nil) == .created)
+    var generator = SystemRandomNumberGenerator()
+    func open(_ nonce: HubNonce, host: String = "hub") throws {
+      let signature = try key.signature(of: nonce.message(vault: vault, host: host))
+      var body = JSONWriter()
+      body.beginObject()
+      body.member("vault", vault.description)
+      body.member("key", key.publicKey.description)
+      body.member("nonce", Hexadecimal.text(nonce.bytes))
+      body.member("signature", Hexadecimal.text(signature.bytes))
+      body.endObject()
+      _ = try service.openSession(HubRequest(route: .openSession, host: "hub", body: body.bytes))
     }
-    #expect(key.challenge(for: "hub.example:8080", at: 1_000_000) != challenge)
+    func refusal(_ nonce: HubNonce, host: String = "hub") -> HubRefusal? {
+      do { try open(nonce, host: host) } catch { return error as? HubRefusal }
+      return nil
+    }
+    let now = WallClock.seconds
+    for seconds in [now - 50, now, now + 50] {
+      let nonce = HubNonce(at: seconds, using: &generator)
+      #expect(nonce.seconds == seconds && refusal(nonce) == nil)
+      let again = refusal(nonce)
+      #expect(again?.status == 401 && again?.time != nil)
+    }
+    for seconds in [now - 70, now + 70, 0, .max] {
+      let refused = refusal(HubNonce(at: seconds, using: &generator))
+      #expect(refused?.status == 401 && (refused?.time ?? 0) >= now)
+    }
+    #expect(refusal(HubNonce(at: now, using: &generator), host: "elsewhere")?.status == 403)
   }
 }

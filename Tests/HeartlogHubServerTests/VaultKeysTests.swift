@@ -95,7 +95,7 @@ import Testing
         SHA256Hasher.digest(of: vault.id.bytes), SHA256Hasher.digest(of: vault.id.bytes + [1])
       )
       for (token, member) in [(token, lost), (rootToken, vault.root(0))] {
-        _ = try hub.engine.openSession(token, for: member, with: HubChallenge(RandomBytes.next(32))!)
+        _ = try hub.engine.openSession(token, for: member, with: HubNonce(RandomBytes.next(32))!)
       }
       let admission = try vault.admission(of: vault.devices[2], by: vault.devices[1])
       #expect(try put(.admission(admission), as: lost, hub) == .stored)

@@ -50,9 +50,12 @@ package struct HubAddress: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a client signs to open a session at a hub: "Sessions" in docs/hub.md.
-package struct HubChallenge: Hashable, Sendable {
+/// What a client signs to open a session at a hub: when it does, and what makes that unique. "Sessions" in docs/hub.md.
+package struct HubNonce: Hashable, Sendable {
   package let bytes: [UInt8]
+
+  /// When it was made, in seconds since 1970.
+  package var seconds: UInt64 { bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
   package static let byteCount = 32
   private static let label = "heartlog hub 1"
@@ -61,6 +64,11 @@ package struct HubChallenge: Hashable, Sendable {
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
+  }
+
+  /// Makes another one.
+  package init(at seconds: UInt64, using generator: inout some RandomNumberGenerator) {
+    bytes = seconds.bigEndianBytes + generator.next32Bytes().prefix(Self.byteCount - 8)
   }
 
   /// - Parameter host: The value of the `Host` header of the request that carries the signature.
@@ -89,7 +97,7 @@ package enum HubLimits {
   package static let keysRoomBytes = 8 << 20
   package static let keysRoomObjects = 4_096
   package static let listMax = 1_000
-  package static let challengeSeconds = 60
+  package static let nonceSeconds = 60
   package static let sessionSeconds = 600
   /// Of one key.
   package static let sessionsMax = 64

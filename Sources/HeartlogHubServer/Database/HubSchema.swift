@@ -21,16 +21,13 @@ enum HubSchema {
 
   /// Makes the schema, or brings it to the newest version.
   ///
-  /// - Returns: The secret that challenges are made with.
   /// - Throws: `newerFormat` if a newer hub made it.
-  static func migrate(_ database: some HubDatabase) throws(HeartlogError) -> [UInt8] {
+  static func migrate(_ database: some HubDatabase) throws(HeartlogError) {
     try database.write { (connection) throws(HeartlogError) in
       try connection.run(script: database.dialect.prelude)
       try connection.run(
-        script: "create table if not exists hub (version bigint not null, secret bytea not null)")
-      let found = try connection.run("select version, secret from hub").first
-      let version = try found?[0].integer() ?? 0
-      let secret = try found?[1].bytes() ?? RandomBytes.next(32)
+        script: "create table if not exists hub (version bigint not null)")
+      let version = try connection.run("select version from hub").first?[0].integer() ?? 0
       guard version <= migrations.count else {
         throw HeartlogError(
           .newerFormat,
@@ -43,9 +40,8 @@ enum HubSchema {
         }
         try connection.run("delete from hub")
         try connection.run(
-          "insert into hub (version, secret) values ($1, $2)", .integer(migrations.count), .bytes(secret))
+          "insert into hub (version) values ($1)", .integer(migrations.count))
       }
-      return secret
     }
   }
 
@@ -93,9 +89,9 @@ enum HubSchema {
 
     create table invitations (digest bytea not null primary key, vault bytea not null);
 
-    -- Challenges that opened a session. Times are nanoseconds since 1970.
-    create \(dialect.unlogged) table challenges (challenge bytea not null primary key, expires bigint not null);
-    create index challenges_expires on challenges (expires);
+    -- Nonces that opened a session. Times are nanoseconds since 1970.
+    create \(dialect.unlogged) table nonces (nonce bytea not null primary key, expires bigint not null);
+    create index nonces_expires on nonces (expires);
 
     create \(dialect.unlogged) table sessions (
       digest bytea not null primary key, vault bytea not null, key bytea not null, expires bigint not null

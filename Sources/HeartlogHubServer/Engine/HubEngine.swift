@@ -19,7 +19,6 @@ final class HubEngine: Sendable {
 
   private let database: any HubDatabase
   private let writer: ObjectWriter
-  let challengeKey: ChallengeKey
   /// Sessions that were asked for before, some 200 bytes each. Whether the key of one is still admitted, each call looks.
   private let seen = Mutex<[Digest: HubSession]>([:])
   private static let seenMax = 1 << 18
@@ -27,7 +26,7 @@ final class HubEngine: Sendable {
   init(_ database: some HubDatabase, limits: Limits = Limits()) throws(HeartlogError) {
     self.database = database
     writer = ObjectWriter(database, limits)
-    do throws(HeartlogError) { challengeKey = ChallengeKey(secret: try HubSchema.migrate(database)) } catch {
+    do throws(HeartlogError) { try HubSchema.migrate(database) } catch {
       database.close()
       throw error
     }
@@ -331,24 +330,24 @@ final class HubEngine: Sendable {
   /// Opens a session that lasts as long as the limits say. A key has a limited number of them: the oldest ends.
   ///
   /// - Parameter token: SHA-256 of the session that the client has.
-  /// - Returns: False if the challenge opened a session before.
+  /// - Returns: False if the nonce opened a session before.
   func openSession(
-    _ token: Digest, for member: VaultMember, with challenge: HubChallenge
+    _ token: Digest, for member: VaultMember, with nonce: HubNonce
   ) throws(HeartlogError) -> Bool {
     try database.write { (connection) throws(HeartlogError) in
       let (vault, key) = (SQLValue.bytes(member.vault.bytes), SQLValue.bytes(member.key.bytes))
       let now = WallClock.nanoseconds
       func end(after seconds: Int) -> SQLValue { .integer(now + seconds * 1_000_000_000) }
-      for table in ["challenges", "sessions"] {
+      for table in ["nonces", "sessions"] {
         try connection.run("delete from \(table) where expires <= $1", .integer(now))
       }
       // The removal of the key waits.
       try connection.lock([member.vault])
       guard try Self.isAdmitted(member, connection) else { throw VaultMember.notAdmitted }
-      // The clock of another hub may be behind by as much as a challenge lasts.
+      // The clock of another hub may be behind by as much as a nonce lasts.
       let isNew = try !connection.run(
-        "insert into challenges (challenge, expires) values ($1, $2) on conflict do nothing returning expires",
-        .bytes(challenge.bytes), end(after: 2 * HubLimits.challengeSeconds)
+        "insert into nonces (nonce, expires) values ($1, $2) on conflict do nothing returning expires",
+        .bytes(nonce.bytes), end(after: 3 * HubLimits.nonceSeconds)
       ).isEmpty
       guard isNew else { return false }
       try connection.run(

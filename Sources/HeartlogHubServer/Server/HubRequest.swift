@@ -20,16 +20,16 @@ struct HubRequest: Sendable {
 /// What a client proves its key with: "Sessions" in docs/hub.md.
 struct KeyProof {
   let key: PublicKey
-  let challenge: HubChallenge
+  let nonce: HubNonce
   let signature: Signature
 
   init(_ object: JSONValue) throws(HubRefusal) {
     guard let key = PublicKey(bytes: try object.hexadecimal("key", 32)),
-      let challenge = HubChallenge(try object.hexadecimal("challenge", 32)),
+      let nonce = HubNonce(try object.hexadecimal("nonce", 32)),
       let signature = Signature(bytes: try object.hexadecimal("signature", 64))
     else { preconditionFailure("the counts were checked") }
     self.key = key
-    self.challenge = challenge
+    self.nonce = nonce
     self.signature = signature
   }
 }
@@ -71,7 +71,6 @@ extension JSONValue {
 /// What a request asks for: "Requests and answers" in docs/hub.md.
 enum HubRoute: Hashable, Sendable {
   case health
-  case challenge
   case openSession
   case createVault(VaultID)
   case keys(VaultID)
@@ -85,7 +84,7 @@ enum HubRoute: Hashable, Sendable {
   /// The vault that the path names.
   var vault: VaultID? {
     switch self {
-    case .health, .challenge, .openSession: nil
+    case .health, .openSession: nil
     case .createVault(let vault), .keys(let vault), .changeKeys(let vault), .list(let vault, _, _),
       .get(let vault, _),
       .put(let vault, _), .delete(let vault, _), .changes(let vault, _):
@@ -103,7 +102,7 @@ enum HubRoute: Hashable, Sendable {
   var bodyBytesMax: Int {
     switch self {
     case .put: HubLimits.objectBytesMax
-    case .challenge, .openSession: HubLimits.jsonBytesMax
+    case .openSession: HubLimits.jsonBytesMax
     case .createVault(let vault):
       vault.isEncrypted ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
     case .changeKeys: HubLimits.keysBytesMax
@@ -139,7 +138,6 @@ enum HubRoute: Hashable, Sendable {
     }
     switch words {
     case ["healthz"]: self = try only(["GET": .health])
-    case ["v1", "challenges"]: self = try only(["POST": .challenge])
     case ["v1", "sessions"]: self = try only(["POST": .openSession])
     case _ where words.count >= 3 && words[0] == "v1" && words[1] == "vaults":
       guard let vault = VaultID(String(words[2])) else {
@@ -237,22 +235,25 @@ struct HubRefusal: Error, Hashable {
   let sentence: String
   var retryAfter: Int?
   var allow: String?
+  /// The hub's clock, in seconds since 1970, for a client whose clock is another one.
+  var time: UInt64?
   /// For the log of the operator.
   var detail: String?
 
-  init(_ status: UInt32, _ sentence: String, retryAfter: Int? = nil, allow: String? = nil) {
+  init(
+    _ status: UInt32, _ sentence: String, retryAfter: Int? = nil, allow: String? = nil, time: UInt64? = nil
+  ) {
     self.status = status
     self.sentence = sentence
     self.retryAfter = retryAfter
     self.allow = allow
+    self.time = time
   }
 
   /// Whether its key may open another one, it is told when it tries.
   static let sessionOver = HubRefusal(401, "The session is over")
 
   static let unknownPath = HubRefusal(404, "There is no such path")
-
-  static let unknownChallenge = HubRefusal(401, "The challenge is unknown, used or old")
 
   init(_ error: HeartlogError) {
     switch error.code {
@@ -267,6 +268,7 @@ struct HubRefusal: Error, Hashable {
   var answer: HubAnswer {
     var answer = HubAnswer.json(status) { writer in
       writer.member("error", sentence)
+      if let time { writer.member("time", time) }
     }
     answer.retryAfter = retryAfter
     answer.allow = allow

@@ -388,7 +388,6 @@ final class HubServer: @unchecked Sendable {
     case .health:
       try refusals(try service.engine.check())
       return send(.text("ok"), exchange, connection)
-    case .challenge: return send(try service.challenge(request), exchange, connection)
     case .openSession: return send(try service.openSession(request), exchange, connection)
     case .createVault(let vault): return send(try service.create(vault, request), exchange, connection)
     }

@@ -52,18 +52,13 @@ struct HubService: Sendable {
     return .keys(keys)
   }
 
-  func challenge(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
-    _ = try request.object()
-    let challenge = engine.challengeKey.challenge(for: request.host, at: WallClock.seconds)
-    return .json(200) { $0.member("challenge", Hexadecimal.text(challenge.bytes)) }
-  }
-
-  /// Checks the challenge and the signature.
+  /// Checks the time and the signature.
   private func verify(_ proof: KeyProof, vault: VaultID, host: String) throws(HubRefusal) {
-    guard engine.challengeKey.admits(proof.challenge, for: host, at: WallClock.seconds) else {
-      throw HubRefusal.unknownChallenge
+    let (made, now) = (proof.nonce.seconds, WallClock.seconds)
+    guard max(made, now) - min(made, now) <= UInt64(HubLimits.nonceSeconds) else {
+      throw HubRefusal(401, "The nonce is of another time", time: now)
     }
-    guard proof.key.verifies(proof.signature, of: proof.challenge.message(vault: vault, host: host)) else {
+    guard proof.key.verifies(proof.signature, of: proof.nonce.message(vault: vault, host: host)) else {
       throw HubRefusal(403, "The signature is wrong")
     }
   }
@@ -85,8 +80,8 @@ struct HubService: Sendable {
     let session = Base64.urlText(RandomBytes.next(16))
     let token = SHA256Hasher.digest(of: Array(session.utf8))
     let member = VaultMember(vault: vault, key: proof.key)
-    guard try refusals(try engine.openSession(token, for: member, with: proof.challenge)) else {
-      throw HubRefusal.unknownChallenge
+    guard try refusals(try engine.openSession(token, for: member, with: proof.nonce)) else {
+      throw HubRefusal(401, "The nonce opened a session already", time: WallClock.seconds)
     }
     return .json(status) { writer in
       writer.member("session", session)

@@ -133,7 +133,7 @@ final class HubConnection: Sendable {
     if answer.status == 403, state.withLock({ $0.creates }), try store.map(VaultKeys.isNotAMember) != true {
       // What leads from the id of an encrypted vault to this device: "Keys at a hub" in docs/hub.md.
       let objects = try vault.isEncrypted ? store.map(VaultKeys.objects) ?? [] : []
-      answer = try challenged("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
+      answer = try signed("PUT", "/v1/vaults/\(vault)", key, isOver) { json in
         if let invitation { json.member("invitation", invitation) }
         if vault.isEncrypted { json.member("objects", objects.map { Hexadecimal.text($0) }) }
       }
@@ -154,48 +154,39 @@ final class HubConnection: Sendable {
   private func requestSession(
     _ key: any DeviceKey, _ isOver: () -> Bool
   ) throws(HeartlogError) -> HTTPAnswer {
-    try challenged("POST", "/v1/sessions", key, isOver) { json in json.member("vault", vault.description) }
+    try signed("POST", "/v1/sessions", key, isOver) { json in json.member("vault", vault.description) }
   }
 
-  /// Sends a request that is signed with a challenge.
-  private func challenged(
+  /// Sends a request that a key signs, at the hub's time if this device's is another one.
+  private func signed(
     _ method: String, _ path: String, _ key: any DeviceKey, _ isOver: () -> Bool,
     _ members: (inout JSONWriter) -> Void
   ) throws(HeartlogError) -> HTTPAnswer {
+    var seconds = UInt64(clamping: StoreOptions.systemTime() / 1_000)
     var isRetry = false
     while true {
-      let answer = try client.trying(isOver) { () throws(HTTPFailure) in
-        try client.transport.send(
-          request("POST", "/v1/challenges", .json(Array("{}".utf8)), HubLimits.jsonBytesMax, nil),
-          isOver: isOver)
-      }
-      let json = try answer.checked(for: "a challenge", at: self).json(at: self)
-      guard let text = json["challenge"]?.string, let bytes = Hexadecimal.bytes(text),
-        let challenge = HubChallenge(bytes)
-      else { throw .noHub("an answer without a challenge", at: self) }
+      var generator = SystemRandomNumberGenerator()
+      let nonce = HubNonce(at: seconds, using: &generator)
       var body = JSONWriter()
       body.beginObject()
       members(&body)
       body.member("key", key.publicKey.description)
-      body.member("challenge", text)
-      body.member("signature", Hexadecimal.text(try signature(of: challenge, with: key)))
+      body.member("nonce", Hexadecimal.text(nonce.bytes))
+      body.member("signature", Hexadecimal.text(try signature(of: nonce, with: key)))
       body.endObject()
-      // Without a second try: the challenge is used up by the first one.
-      let outcome = Result { () throws(HTTPFailure) in
+      let answer = try client.trying(isOver) { () throws(HTTPFailure) in
         try client.transport.send(
           request(method, path, .json(body.bytes), HubLimits.jsonBytesMax, nil), isOver: isOver)
       }
-      switch outcome {
-      case .success(let answer) where answer.status != 401 || isRetry: return answer
-      case .failure(let failure) where isRetry || !failure.mayPass: throw client.error(failure)
-      default: isRetry = true
-      }
+      // A nonce of another time, or one of which the first answer was lost.
+      guard answer.status == 401, !isRetry else { return answer }
+      seconds = (try? JSONValue.parse(answer.body))?["time"]?.int64.map { UInt64(clamping: $0) } ?? seconds
+      isRetry = true
     }
   }
 
-  private func signature(of challenge: HubChallenge, with key: any DeviceKey) throws(HeartlogError) -> [UInt8]
-  {
-    do { return try key.signature(of: challenge.message(vault: vault, host: address.host)).bytes } catch {
+  private func signature(of nonce: HubNonce, with key: any DeviceKey) throws(HeartlogError) -> [UInt8] {
+    do { return try key.signature(of: nonce.message(vault: vault, host: address.host)).bytes } catch {
       throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)")
     }
   }

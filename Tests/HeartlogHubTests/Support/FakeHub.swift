@@ -35,7 +35,9 @@ final class FakeHub: HTTPTransport {
   struct State {
     var generation = 1
     var vaults: [String: Vault] = [:]
-    var challenges: Set<String> = []
+    var nonces: Set<String> = []
+    /// How far the clock of the hub is ahead of that of devices.
+    var secondsAhead = 0
     var sessions: [String: (vault: String, key: String)] = [:]
     var count = 0
     var invitation: String?
@@ -66,7 +68,7 @@ final class FakeHub: HTTPTransport {
   func restart(losingAll: Bool = false) {
     state.withLock { state in
       state.sessions = [:]
-      state.challenges = []
+      state.nonces = []
       guard losingAll else { return }
       state.vaults = [:]
       state.generation += 1
@@ -171,14 +173,9 @@ final class FakeHub: HTTPTransport {
     let json = request.body.flatMap { try? JSONValue.parse($0) } ?? .null
     state.count += 1
     switch (request.method, parts.count, parts.dropFirst().first) {
-    case ("POST", 2, "challenges"):
-      let digits = String(state.count, radix: 16)
-      let challenge = String(repeating: "0", count: 64 - digits.count) + digits
-      state.challenges.insert(challenge)
-      return answer(200, "{\"challenge\": \"\(challenge)\"}")
     case ("POST", 2, "sessions"):
       guard let vault = json["vault"]?.string, let key = signer(json, vault, headers["Host"] ?? "", &state)
-      else { return error(401, "an unknown challenge") }
+      else { return answer(401, "{\"error\": \"a wrong nonce\", \"time\": \(seconds(state))}") }
       guard let known = state.vaults[vault], known.keys.contains(key) || known.open.contains(key) else {
         return error(403, "not admitted")
       }
@@ -186,7 +183,7 @@ final class FakeHub: HTTPTransport {
     case ("PUT", 3, "vaults"):
       let vault = parts[2]
       guard let key = signer(json, vault, headers["Host"] ?? "", &state) else {
-        return error(401, "an unknown challenge")
+        return answer(401, "{\"error\": \"a wrong nonce\", \"time\": \(seconds(state))}")
       }
       if let known = state.vaults[vault] {
         return known.keys.contains(key) ? session(200, vault, key, &state) : error(403, "not admitted")
@@ -286,15 +283,20 @@ final class FakeHub: HTTPTransport {
     return (String(parts[0]), query)
   }
 
+  private static func seconds(_ state: State) -> Int {
+    Int(StoreOptions.systemTime() / 1_000) + state.secondsAhead
+  }
+
   private static func signer(
     _ json: JSONValue, _ vault: String, _ host: String, _ state: inout State
   ) -> String? {
-    guard let text = json["challenge"]?.string, state.challenges.remove(text) != nil,
-      let challenge = Hexadecimal.bytes(text).flatMap({ HubChallenge($0) }), let id = VaultID(vault),
+    guard let text = json["nonce"]?.string, state.nonces.insert(text).inserted,
+      let nonce = Hexadecimal.bytes(text).flatMap({ HubNonce($0) }), let id = VaultID(vault),
+      abs(Int(clamping: nonce.seconds) - seconds(state)) <= HubLimits.nonceSeconds,
       let key = json["key"]?.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({ PublicKey(bytes: $0) }),
       let signature = json["signature"]?.string.flatMap({ Hexadecimal.bytes($0) }).flatMap({
         Signature(bytes: $0)
-      }), key.verifies(signature, of: challenge.message(vault: id, host: host))
+      }), key.verifies(signature, of: nonce.message(vault: id, host: host))
     else { return nil }
     return key.description
   }
