@@ -277,8 +277,8 @@ extension SyncPass {
   /// Writes down what was found out, for the next process.
   mutating func remember() throws(HeartlogError) {
     // In a vault that was joined meanwhile, everything is to be looked at again.
-    guard memory.scope == scope, !options.isDryRun, !options.isPull, let file = memoryFile,
-      let keys = store.vaultKeys
+    guard memory.scope == scope, !options.isDryRun, !options.isPull, store.corruption == nil,
+      let file = memoryFile, let keys = store.vaultKeys
     else {
       return
     }
