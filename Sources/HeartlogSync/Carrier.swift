@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogFormat
 import Synchronization
 
 /// A way to exchange commits between stores.
@@ -41,6 +42,8 @@ public struct SyncOptions: Sendable {
   public var isCancelled: @Sendable () -> Bool = { false }
   /// Called as runs are received and sent, on the thread that syncs.
   public var progress: (@Sendable (SyncProgress) -> Void)?
+  /// The most streams that this end names to another store.
+  package var streamsMax = Limits.streamsMax
   /// Returns the time that `deadline` is compared with.
   package var now: @Sendable () -> ContinuousClock.Instant = { .now }
 

@@ -180,7 +180,7 @@ public struct SyncReport: Hashable, Sendable {
   ///   - heads: the streams before the sync, which may have brought signatures.
   ///   - error: why the own stream could not be signed. Without it, more commits of the own stream were written during the sync.
   mutating func nameHeld(
-    _ heads: some Sequence<StreamHead>, in store: any ShippedStreams, signingFailure error: HeartlogError?
+    _ heads: some Sequence<StreamHead>, in store: FavoritesStore, signingFailure error: HeartlogError?
   ) throws(HeartlogError) {
     func reason(_ head: StreamHead) -> String? {
       guard head.replica == store.replica else {
@@ -200,7 +200,7 @@ public struct SyncReport: Hashable, Sendable {
   }
 
   /// Erases what devices ask for. If that fails, the rest of the sync is not affected.
-  mutating func applyErasures(in store: any ShippedStreams) {
+  mutating func applyErasures(in store: FavoritesStore) {
     do throws(HeartlogError) { erasure = try store.applyErasures() } catch {
       erasureFailure = error.description
     }
@@ -212,7 +212,7 @@ extension SyncReport {
   static let clockAheadMillisecondsMin: Milliseconds = 3_600_000
 
   /// Reports the devices whose clocks were far ahead at the last of their commits in the store.
-  mutating func noteClocks(of replicas: [ReplicaID], in store: any ShippedStreams, now: Milliseconds) {
+  mutating func noteClocks(of replicas: [ReplicaID], in store: FavoritesStore, now: Milliseconds) {
     for replica in replicas {
       guard let wallTime = store.lastWallTime(of: replica), wallTime - now >= Self.clockAheadMillisecondsMin
       else { continue }
@@ -229,5 +229,24 @@ extension SyncReport {
     else { return }
     clocksAhead.append(
       ClockAhead(replica: replica, name: name.flatMap { $0.isEmpty ? nil : $0 }, milliseconds: milliseconds))
+  }
+}
+
+extension FavoritesStore {
+  /// The damage that prevents writes to the store, if any.
+  var corruption: Finding? { findings.first { $0.verdict == .corrupt } }
+
+  /// Reports a sync, and what it moved, to the store's tracer.
+  func traced(_ sync: () throws(HeartlogError) -> SyncReport) throws(HeartlogError) -> SyncReport {
+    guard trace.isOn else { return try sync() }
+    let conflictCount = conflicts.count
+    let report = try trace.span(.sync, sync)
+    guard !report.isDryRun else { return report }
+    trace.count(.receivedCommits, by: report.received.commits)
+    trace.count(.receivedBytes, by: report.received.bytes)
+    trace.count(.sentCommits, by: report.sent.commits)
+    trace.count(.sentBytes, by: report.sent.bytes)
+    trace.count(.conflicts, by: UInt64(max(0, conflicts.count - conflictCount)))
+    return report
   }
 }

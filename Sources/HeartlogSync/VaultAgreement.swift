@@ -74,7 +74,7 @@ package enum VaultAgreement: Hashable {
   }
 }
 
-extension ShippedStreams {
+extension FavoritesStore {
   /// Makes the store a member of the vault that it agreed on with another store, unless it is one and knows the other's.
   func join(_ vault: VaultID, with other: VaultMembership) throws(HeartlogError) {
     let joined = self.vault?.joined(vault, with: other, isEstablished: true)

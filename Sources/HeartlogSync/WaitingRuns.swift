@@ -44,7 +44,7 @@ struct WaitingRuns {
   }
 
   /// Passes the runs to a store again.
-  func resolve(in store: any ShippedStreams) throws(HeartlogError) -> [ReplicaID: Resolution] {
+  func resolve(in store: FavoritesStore) throws(HeartlogError) -> [ReplicaID: Resolution] {
     guard !runs.isEmpty else { return [:] }
     var resolutions: [ReplicaID: Resolution] = [:]
     for (run, outcome) in zip(runs, try store.receive(together: runs)) {

@@ -34,7 +34,7 @@ struct BackupTests {
     try write(20, to: tablet)
     try write(10, to: old)
     for other in [tablet, old] {
-      _ = try StoreCarrier(streams: other, description: "peer").sync(streams: phone, options: SyncOptions())
+      _ = try StoreCarrier(other, description: "peer").sync(phone, options: SyncOptions())
     }
     try phone.seal()
     try write(5, to: phone, tag: "later")
@@ -96,7 +96,7 @@ struct BackupTests {
     #expect(verification.streams.count == 3 && verification.streams.allSatisfy { $0.finding == nil })
     // It writes as itself, and syncs with the device that was backed up.
     try Self.write(2, to: store)
-    _ = try StoreCarrier(streams: store, description: "peer").sync(streams: phone, options: SyncOptions())
+    _ = try StoreCarrier(store, description: "peer").sync(phone, options: SyncOptions())
     #expect(try heads(phone).count == 4 && store.digest == phone.digest)
   }
 

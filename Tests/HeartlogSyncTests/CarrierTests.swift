@@ -1,5 +1,6 @@
 import Foundation
 import Heartlog
+import HeartlogCrashModel
 import Testing
 
 @testable import HeartlogSync
@@ -17,11 +18,12 @@ struct CarrierTests {
 
   @Test("a store beside this one is synced with in the same process")
   func besides() throws {
-    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
-    one.write(30, tag: "a")
-    other.write(20, tag: "b")
+    let (one, other) = try FavoritesStore.phoneAndTablet()
+    try one.write(30, tag: "a")
+    try other.write(20, tag: "b")
     let report = try StoreCarrier(other, description: "/other").sync(one, options: SyncOptions())
-    #expect(report.received.commits == 20 && report.sent.commits == 30 && one.streams == other.streams)
+    #expect(report.received.commits == 20 && report.sent.commits == 30)
+    #expect(try one.streams == other.streams)
   }
 
   @Test("stores and folders are named by file URLs")
@@ -69,20 +71,20 @@ struct CarrierTests {
 
   @Test("a failure of the store beside this one is told as it is")
   func besidesFailing() throws {
-    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
-    one.write(30, tag: "a")
-    other.state.withLock { $0.runsUntilFailure = 0 }
+    let (one, other) = try FavoritesStore.phoneAndTablet()
+    try one.write(30, tag: "a")
+    try other.files.setFreeBytes(0)
     #expect(
       code { try StoreCarrier(other, description: "/other").sync(one, options: SyncOptions()) } == .diskFull)
   }
 
   @Test("a command that echoes, talks nonsense, ends at once or says nothing ends in an error that names it")
   func commands() throws {
-    let store = FakeStreams(1, name: "phone")
-    store.write(3)
+    let store = try FavoritesStore.device(1, "phone")
+    try store.write(3)
     var options = SyncOptions()
     options.inactivityMillisecondsMax = 400
-    let before = store.streams
+    let before = try store.streams
     for (command, expected) in [
       ("cat", HeartlogError.Code.peer), ("echo hello; cat >/dev/null", .peer), ("exit 66", .notAStore),
       ("exit 75", .locked), ("exit 1", .inputOutput), ("true", .inputOutput),
@@ -94,7 +96,7 @@ struct CarrierTests {
       }
       #expect(found == expected, "\(command)")
     }
-    #expect(store.streams == before)
+    #expect(try store.streams == before)
     #expect(throws: HeartlogError.self) { try CommandCarrier.shell("") }
   }
 
@@ -109,8 +111,8 @@ struct CarrierTests {
       ("printf 'x%.0s' $(seq 90); cat", String(repeating: "x", count: 60) + "…"),
     ] as [(String, String?)])
   func banner(command: String, line: String?) throws {
-    let store = FakeStreams(1, name: "phone")
-    store.write(3)
+    let store = try FavoritesStore.device(1, "phone")
+    try store.write(3)
     let error = #expect(throws: HeartlogError.self) {
       try CommandCarrier.shell(command).sync(store, options: SyncOptions())
     }
@@ -135,7 +137,7 @@ struct CarrierTests {
 
   @Test("a sync that is called off ends at once")
   func cancelled() throws {
-    let store = FakeStreams(1, name: "phone")
+    let store = try FavoritesStore.device(1, "phone")
     var options = SyncOptions()
     options.isCancelled = { true }
     let report = try CommandCarrier.shell("sleep 60").sync(store, options: options)

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogCrashModel
 import HeartlogFiles
 import Synchronization
 import Testing
@@ -62,8 +63,8 @@ struct DeadlineTests {
     arguments: [nil, [0]] as [[UInt8]?])
   func slow(last: [UInt8]?) throws {
     let clock = HandMovedClock()
-    let store = FakeStreams(1, name: "phone")
-    store.write(3)
+    let store = try FavoritesStore.device(1, "phone")
+    try store.write(3)
     // An answer of a million bytes.
     let peer = SlowPeer(clock, sending: [Message.Kind.answer.rawValue, 0xC0, 0x84, 0x3D], then: last)
     let report = try SyncSession(store, over: peer, role: .calling, options: clock.options(20)).run()
@@ -90,8 +91,8 @@ struct DeadlineTests {
   @Test("a peer that reads nothing ends it with a report")
   func deaf() throws {
     let clock = HandMovedClock()
-    let store = FakeStreams(1, name: "phone")
-    store.write(3)
+    let store = try FavoritesStore.device(1, "phone")
+    try store.write(3)
     let session = SyncSession(
       store, over: DeafPeer(clock: clock), role: .calling, options: clock.options(5))
     #expect(try session.run().unfinished == SyncReport.Unfinished())
@@ -102,8 +103,8 @@ struct DeadlineTests {
     arguments: ["sleep 60", "trap '' TERM HUP; sleep 60", "cat >/dev/null; sleep 60"])
   func command(_ command: String) throws {
     let clock = HandMovedClock()
-    let store = FakeStreams(1, name: "phone")
-    store.write(3)
+    let store = try FavoritesStore.device(1, "phone")
+    try store.write(3)
     var options = clock.options(3)
     let now = options.now
     options.now = {
@@ -114,11 +115,21 @@ struct DeadlineTests {
     #expect(report.unfinished == SyncReport.Unfinished() && report.received.commits == 0)
   }
 
+  /// How many runs of a stream were written: each is made durable by itself, behind the header of the file.
+  private func runCount(of stream: ReplicaID, in files: MemoryFileSystem) -> Int {
+    files.trace.count { operation in
+      guard case .synchronizeData(let path) = operation else { return false }
+      return path.contains("\(stream)")
+    } - 1
+  }
+
   @Test("many short syncs receive what one long one does, and each run once")
   func resumes() throws {
-    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
-    other.write(1_000, tag: "b")
-    other.state.withLock { $0.eventsPerRun = 10 }
+    let files = MemoryFileSystem(recording: true)
+    let one = try FavoritesStore.device(1, "phone", on: files)
+    let other = try FavoritesStore.device(2, "tablet", eventsPerRun: 10)
+    try other.write(1_000, tag: "b")
+    files.clearTrace()
     var left: UInt64 = 1_000
     var received: UInt64 = 0
     for sync in 1...15 {
@@ -132,16 +143,15 @@ struct DeadlineTests {
       #expect(report.isComplete == (sync == 15))
       if sync < 15 { #expect(report.unfinished?.commitsToSend == 0 && report.peer == other.replica) }
     }
-    #expect(received == 1_000 && one.streams == other.streams)
-    one.state.withLock { #expect($0.receivedRuns == 100 && $0.receivedTwice == 0) }
+    #expect(try received == 1_000 && one.streams == other.streams)
+    #expect(runCount(of: other.replica, in: files) == 100)
   }
 
   @Test("short syncs in both directions come to an end, and no commit that was stored is received again")
   func bothWays() throws {
-    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
-    one.write(300, tag: "a")
-    other.write(400, tag: "b")
-    for store in [one, other] { store.state.withLock { $0.eventsPerRun = 10 } }
+    let (one, other) = try FavoritesStore.phoneAndTablet(eventsPerRun: 10)
+    try one.write(300, tag: "a")
+    try other.write(400, tag: "b")
     var syncs = 0
     var received: UInt64 = 0
     while syncs < 1_000 {
@@ -151,8 +161,7 @@ struct DeadlineTests {
       received += report.received.commits
       if report.isComplete { break }
     }
-    #expect(syncs > 1 && received == 400 && one.streams == other.streams)
-    for store in [one, other] { store.state.withLock { #expect($0.receivedTwice == 0) } }
+    #expect(try syncs > 1 && received == 400 && one.streams == other.streams)
   }
 
   @Test("a signed stream arrives in parts, and its checkpoint with the last")
@@ -161,19 +170,18 @@ struct DeadlineTests {
       var options = StoreOptions()
       options.name = name
       options.snapshots = .manual
+      options.changeStorage = { $0.runEventsMax = 1 }
       return try FavoritesStore.inMemory(options: options)
     }
     let (phone, tablet) = (try store("phone"), try store("tablet"))
     for index in 0..<10 { try phone.library("papers").add("\(index)") }
-    let relay = Relay(phone)
-    relay.commitsPerRun.withLock { $0 = 1 }
     var counts: [UInt64] = []
     var isComplete = false
     while !isComplete, counts.count < 20 {
       // More is written in between.
       if counts.count == 1 { try phone.library("papers").add("more") }
-      let report = try StoreCarrier(streams: relay, description: "phone").sync(
-        streams: tablet, options: HandMovedClock().options(runs: 4))
+      let report = try StoreCarrier(phone, description: "phone").sync(
+        tablet, options: HandMovedClock().options(runs: 4))
       #expect(report.skipped.isEmpty && report.forks.isEmpty)
       counts.append(report.received.commits)
       isComplete = report.isComplete
@@ -187,9 +195,10 @@ struct DeadlineTests {
     "short passes over a folder write, and then receive, each run once", arguments: ObjectPlace.Kind.allCases)
   func folder(kind: ObjectPlace.Kind) throws {
     let folder = try ObjectPlace(kind)
-    let (writer, reader) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
-    writer.write(1_000, tag: "a")
-    writer.state.withLock { $0.eventsPerRun = 10 }
+    let files = MemoryFileSystem(recording: true)
+    let writer = try FavoritesStore.device(1, "phone", eventsPerRun: 10)
+    let reader = try FavoritesStore.device(2, "tablet", on: files)
+    try writer.write(1_000, tag: "a")
     var left: UInt64 = 1_000
     for pass in 1...15 {
       let report = try folder.sync(writer, options: HandMovedClock().options(runs: 7))
@@ -207,8 +216,8 @@ struct DeadlineTests {
       left -= report.received.commits
       #expect(report.unfinished?.commitsToReceive == (pass == 15 ? nil : left))
     }
-    #expect(reader.streams == writer.streams)
-    reader.state.withLock { #expect($0.receivedRuns == 100 && $0.receivedTwice == 0) }
+    #expect(try reader.streams == writer.streams)
+    #expect(runCount(of: writer.replica, in: files) == 100)
   }
 
   @Test(
@@ -216,11 +225,11 @@ struct DeadlineTests {
     arguments: ObjectPlace.Kind.allCases, [true, false])
   func edges(kind: ObjectPlace.Kind, isOver: Bool) throws {
     let folder = try ObjectPlace(kind)
-    let (one, other) = (FakeStreams(1, name: "phone"), FakeStreams(2, name: "tablet"))
-    one.write(5, tag: "a")
-    other.write(7, tag: "b")
+    let (one, other) = try FavoritesStore.phoneAndTablet()
+    try one.write(5, tag: "a")
+    try other.write(7, tag: "b")
     _ = try folder.sync(other)
-    let before = one.streams
+    let before = try one.streams
     let options = HandMovedClock().options(isOver ? 0 : 1_000)
     for report in [
       try folder.sync(one, options: options),
@@ -228,7 +237,7 @@ struct DeadlineTests {
     ] {
       #expect(report.isComplete == !isOver && (report.unfinished == nil) == !isOver)
     }
-    #expect(isOver ? one.streams == before : one.streams == other.streams)
+    #expect(try one.streams == (isOver ? before : other.streams))
   }
 
   @Test("a hostile file name does not break the sum of what is left")
@@ -237,7 +246,7 @@ struct DeadlineTests {
     try files.createDirectory("/cloud")
     // The most that a name can say, in as many streams as it takes to pass 2^64.
     for number in 1...2_100 as ClosedRange<UInt64> {
-      let replica = FakeStreams.replica(number)
+      let replica = ReplicaID.made(number)
       for folder in ["/cloud/\(replica)", "/cloud/\(replica)/\(replica)"] {
         try files.createDirectory(folder)
       }
@@ -246,7 +255,7 @@ struct DeadlineTests {
         content: RootPrefix(MerkleTree().root))
       try files.open("/cloud/\(replica)/\(replica)/\(name.text)", .createNew).write([1], at: 0)
     }
-    let store = FakeStreams(0, name: "phone")
+    let store = try FavoritesStore.device(0, "phone")
     let report = try FolderCarrier("/cloud", on: files).sync(store, options: HandMovedClock().options(0))
     #expect(report.unfinished?.commitsToReceive == .max)
     var dry = SyncOptions()

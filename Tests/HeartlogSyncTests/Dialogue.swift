@@ -12,7 +12,7 @@ struct Dialogue {
 
   /// Holds a dialogue between two stores, over a pair of sockets unless other channels are given.
   static func between(
-    _ caller: any ShippedStreams, _ server: any ShippedStreams, options: SyncOptions = SyncOptions(),
+    _ caller: FavoritesStore, _ server: FavoritesStore, options: SyncOptions = SyncOptions(),
     serving servingOptions: SyncOptions? = nil, channels: (any ByteChannel, any ByteChannel)? = nil
   ) throws -> Dialogue {
     let (one, other): (any ByteChannel, any ByteChannel)
@@ -41,6 +41,85 @@ struct Dialogue {
   func report() throws -> SyncReport {
     _ = try serving.get()
     return try calling.get()
+  }
+}
+
+/// A channel of an end that lies: it changes its messages, and puts their checksums right.
+final class ForgingChannel: ByteChannel {
+  private let channel: any ByteChannel
+  private let writer: MessageWriter
+  private let listed: Int
+  private let change: @Sendable (Message) throws -> Message
+  private let unwritten = Mutex<[UInt8]>([])
+
+  /// - Parameter listed: How many streams the other end names, where this one answers it.
+  init(
+    _ channel: any ByteChannel, answering listed: Int = 0,
+    _ change: @escaping @Sendable (Message) throws -> Message
+  ) {
+    self.channel = channel
+    self.listed = listed
+    self.change = change
+    writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
+  }
+
+  func write(_ bytes: ArraySlice<UInt8>, milliseconds: Int) throws(HeartlogError) -> Int {
+    let messages = unwritten.withLock { unwritten in
+      unwritten += bytes
+      return RawMessage.takeWhole(from: &unwritten)
+    }
+    for message in messages {
+      let forged: Message
+      do { forged = try change(message.decoded(answering: listed)) } catch {
+        throw HeartlogError(.invalid, "a message that cannot be forged: \(error)")
+      }
+      try writer.write(forged)
+    }
+    return bytes.count
+  }
+
+  func read(atMost count: Int, milliseconds: Int) throws(HeartlogError) -> [UInt8]? {
+    try channel.read(atMost: count, milliseconds: milliseconds)
+  }
+
+  func close() { channel.close() }
+}
+
+/// A message as it is written, without its checksum.
+struct RawMessage {
+  var kind: UInt8
+  var payload: [UInt8]
+
+  func decoded(answering listed: Int = 0) throws -> Message {
+    try Message(try #require(Message.Kind(rawValue: kind)), payload: payload, answering: listed)
+  }
+
+  /// Takes the messages from the start of `bytes` that are there to their ends.
+  static func takeWhole(from bytes: inout [UInt8]) -> [RawMessage] {
+    var messages: [RawMessage] = []
+    var start = 0
+    while let end = bytes[start...].dropFirst().firstIndex(where: { $0 < 0x80 }) {
+      let length = bytes[(start + 1)...end].reversed().reduce(0) { $0 << 7 | Int($1 & 0x7F) }
+      let next = end + 1 + length + RunningChecksum.byteCount
+      guard next <= bytes.count else { break }
+      messages.append(RawMessage(kind: bytes[start], payload: Array(bytes[end + 1..<end + 1 + length])))
+      start = next
+    }
+    bytes.removeFirst(start)
+    return messages
+  }
+
+  /// The messages with right checksums.
+  static func joined(_ messages: [RawMessage]) -> [UInt8] {
+    var checksum = RunningChecksum()
+    var bytes: [UInt8] = []
+    for message in messages {
+      var writer = ByteWriter()
+      writer.u8(message.kind)
+      writer.varint(message.payload.count)
+      bytes += writer.bytes + message.payload + checksum.take(writer.bytes, message.payload)
+    }
+    return bytes
   }
 }
 

@@ -1,4 +1,6 @@
 import Heartlog
+import HeartlogCrashModel
+import HeartlogEngine
 import HeartlogFiles
 import HeartlogFormat
 import Testing
@@ -43,13 +45,23 @@ struct DocumentedBytesTests {
     return block.commits
   }
 
-  private func stores() throws -> (phone: FakeStreams, tablet: FakeStreams) {
-    let commits = try Self.commits()
-    let phone = FakeStreams(Self.replica, name: "Anna's phone")
-    let tablet = FakeStreams(2, name: "Anna's phone")
-    phone.hold(commits.prefix(2))
-    tablet.hold(commits)
-    return (phone, tablet)
+  /// A phone that wrote the first two of these commits, and a tablet that has them all.
+  private func stores() throws -> (phone: FavoritesStore, tablet: FavoritesStore) {
+    var stream = MadeUpStream(Self.replica, "Anna's phone")
+    for commit in try Self.commits() { try stream.append(commit) }
+    let files = MemoryFileSystem(recording: false)
+    let new = try FavoritesStore.device(1, "Anna's phone", on: files)
+    try new.hold(stream, 1...2)
+    try new.seal()
+    try new.close()
+    // The phone is who wrote them.
+    let path = "\(new.path)/store"
+    var identity = try StoreIdentity.decode(try files.contents(of: path), file: path)
+    identity.replica = Self.replica
+    try files.replaceContents(of: path, with: identity.encoded())
+    let tablet = try FavoritesStore.device(2, "Anna's tablet")
+    try tablet.hold(stream)
+    return (try .device(1, "Anna's phone", on: files), tablet)
   }
 
   private func expect(_ bytes: [UInt8], _ names: String...) throws {

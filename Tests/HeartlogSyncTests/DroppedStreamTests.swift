@@ -15,7 +15,7 @@ struct DroppedStreamTests {
   }
 
   private func sync(_ peer: FavoritesStore, _ store: FavoritesStore) throws -> SyncReport {
-    try StoreCarrier(streams: peer, description: peer.name).sync(streams: store, options: SyncOptions())
+    try StoreCarrier(peer, description: peer.name).sync(store, options: SyncOptions())
   }
 
   /// A store that received a stranger's commits from a peer, and dropped them.

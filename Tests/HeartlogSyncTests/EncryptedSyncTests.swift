@@ -507,11 +507,9 @@ struct KeyRotationTests {
     try devices.join(lost)
     try devices.sync(lost)
     for number in 1...20 as ClosedRange<UInt64> {
-      let device = FakeStreams(number, name: "device \(number)")
-      device.write(1, tag: "of \(number) ")
-      let run = try #require(
-        try device.streamRun(of: device.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
-      guard case .appended = try lost.receive(run) else {
+      var stream = MadeUpStream(number, "device \(number)")
+      try stream.append("of \(number)")
+      guard case .appended = try lost.receive(stream.run()) else {
         Issue.record("a made-up stream")
         continue
       }
@@ -555,11 +553,9 @@ struct KeyRotationTests {
     }
     try devices.newCode(desk, without: stolen)
     try devices.sync(desk)
-    let madeUp = FakeStreams(1, name: "made up")
-    madeUp.write(1, tag: "forged-")
-    let run = try #require(
-      try madeUp.streamRun(of: madeUp.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
-    _ = try stolen.receive(run)
+    var madeUp = MadeUpStream(1)
+    try madeUp.append("forged")
+    _ = try stolen.receive(madeUp.run())
     try hidden.sync(stolen)
     for name in try hidden.place.names() {
       try devices.place.replace(name, with: try hidden.place.bytes(name))
@@ -1002,11 +998,11 @@ struct KeyRotationTests {
     let (desk, thief) = (try devices.store("desk", writing: 2), try devices.store("thief", writing: 1))
     try devices.sync(desk)
     // A program of its own writes where only the store may.
-    let stranger = FakeStreams(1, name: "stranger")
-    stranger.write(1, tag: "epoch-", library: "heartlog.vault")
-    let run = try #require(
-      try stranger.streamRun(of: stranger.replica, after: 0, upTo: CommitNumber(rawValue: 1)))
-    guard case .appended = try thief.receive(run) else { throw HeartlogError(.invalid, "a made-up stream") }
+    var stranger = MadeUpStream(1, "stranger")
+    try stranger.append("epoch-7919", in: "heartlog.vault")
+    guard case .appended = try thief.receive(stranger.run()) else {
+      throw HeartlogError(.invalid, "a made-up stream")
+    }
     try devices.sync(thief)
     try devices.sync(desk)
     #expect(try devices.has("thief-0", desk) && !VaultKeys(of: desk).isEncrypted)

@@ -36,7 +36,7 @@ struct ErasingTests {
     }
 
     func sync(_ peer: Device) throws -> SyncReport {
-      try StoreCarrier(streams: peer.store, description: "peer").sync(streams: store, options: SyncOptions())
+      try StoreCarrier(peer.store, description: "peer").sync(store, options: SyncOptions())
     }
   }
 

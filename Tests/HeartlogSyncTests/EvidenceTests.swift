@@ -24,8 +24,8 @@ struct EvidenceTests {
   }
 
   @discardableResult
-  private static func sync(_ store: FavoritesStore, with peer: any ShippedStreams) throws -> SyncReport {
-    try StoreCarrier(streams: peer, description: "peer").sync(streams: store, options: SyncOptions())
+  private static func sync(_ store: FavoritesStore, with peer: FavoritesStore) throws -> SyncReport {
+    try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
   }
 
   /// A phone and its copy, which was not noticed: both wrote on with the same key.
@@ -147,20 +147,35 @@ struct EvidenceTests {
     let tablet = try Self.open(MemoryFileSystem(), "tablet")
     try Self.write(5, to: phone, "a")
     try Self.sync(tablet, with: phone)
-    let liar = try Self.open(MemoryFileSystem(), "liar")
-    try Self.sync(liar, with: phone)
-    try liar.endStream(phone.replica, after: CommitNumber(rawValue: 2))
-    // It keeps to that, whatever it is shown.
-    let stubborn = Relay(liar)
+    let files = MemoryFileSystem(recording: false)
+    let misled = try Self.open(files, "liar")
+    try Self.sync(misled, with: phone)
+    try misled.endStream(phone.replica, after: CommitNumber(rawValue: 2))
+    try misled.close()
     for store in [tablet, phone] {
-      let report = try StoreCarrier(streams: stubborn, description: "liar").sync(
-        streams: store, options: SyncOptions())
+      let liar = try Self.open(files.deepCopy(), "liar")
+      // It keeps to that, whatever it is shown.
+      let (one, other) = try DescriptorChannel.pair()
+      let unheard = ForgingChannel(one) { message in
+        guard case .facts(let facts) = message else { return message }
+        return .facts(facts.map { StreamFacts($0.stream) })
+      }
+      let report = try Dialogue.between(store, liar, channels: (unheard, other)).calling.get()
       #expect(report.skipped.map(\.replica) == [phone.replica])
-      #expect(try store.streamHeads().first { $0.replica == phone.replica }?.isEnded == false)
+      #expect(try store.streamHead(of: phone.replica)?.isEnded == false)
       #expect(try store.evidence().isEmpty)
-      _ = try? StoreCarrier(streams: store, description: "store").sync(
-        streams: stubborn, options: SyncOptions())
-      #expect(try store.streamHeads().first { $0.replica == phone.replica }?.isEnded == false)
+      let (near, far) = try DescriptorChannel.pair()
+      let unsaid = ForgingChannel(far, answering: 1) { message in
+        guard case .answer(var answer) = message, case .other(let position) = answer.states[0] else {
+          return message
+        }
+        answer.facts = []
+        answer.states = [.other(.init(commit: position.commit, isEnded: false, root: position.root))]
+        return .answer(answer)
+      }
+      _ = try Dialogue.between(liar, store, channels: (near, unsaid))
+      #expect(try liar.streamHead(of: phone.replica)?.isEnded == true)
+      #expect(try store.streamHead(of: phone.replica)?.isEnded == false)
     }
     try Self.write(1, to: phone, "b")
     try Self.sync(tablet, with: phone)

@@ -49,11 +49,6 @@ struct FuzzedDialogueTests {
     }
   }
 
-  private struct RawMessage {
-    var kind: UInt8
-    var payload: [UInt8]
-  }
-
   /// Who is fuzzed, and what the good other end said.
   private struct Recording {
     let base: Base
@@ -64,33 +59,8 @@ struct FuzzedDialogueTests {
   private static func names(_ tag: String, _ count: Int) -> [String] { (0..<count).map { "\(tag)-\($0)" } }
 
   private static func split(_ bytes: [UInt8]) -> [RawMessage] {
-    var messages: [RawMessage] = []
-    var place = 0
-    while place < bytes.count {
-      let kind = bytes[place]
-      var length = 0
-      var shift = 0
-      repeat {
-        place += 1
-        length |= Int(bytes[place] & 0x7F) << shift
-        shift += 7
-      } while bytes[place] >= 0x80
-      messages.append(RawMessage(kind: kind, payload: Array(bytes[place + 1..<place + 1 + length])))
-      place += 1 + length + RunningChecksum.byteCount
-    }
-    return messages
-  }
-
-  private static func join(_ messages: [RawMessage]) -> [UInt8] {
-    var checksum = RunningChecksum()
-    var bytes: [UInt8] = []
-    for message in messages {
-      var writer = ByteWriter()
-      writer.u8(message.kind)
-      writer.varint(message.payload.count)
-      bytes += writer.bytes + message.payload + checksum.take(writer.bytes, message.payload)
-    }
-    return bytes
+    var bytes = bytes
+    return RawMessage.takeWhole(from: &bytes)
   }
 
   /// What both ends of a dialogue read.
@@ -153,7 +123,7 @@ struct FuzzedDialogueTests {
       default: messages.insert(others.randomElement(using: &chance) ?? messages[place], at: place)
       }
     }
-    var bytes = join(messages)
+    var bytes = RawMessage.joined(messages)
     if Int.random(in: 0..<8, using: &chance) == 0 {
       bytes.removeLast(Int.random(in: 0...bytes.count, using: &chance))
     }
@@ -211,7 +181,7 @@ struct FuzzedDialogueTests {
     for recording in try Self.recordings() {
       let files = recording.base.files.deepCopy()
       let store = try recording.base.open(on: files)
-      let channel = RecordedChannel(reading: Self.join(recording.messages))
+      let channel = RecordedChannel(reading: RawMessage.joined(recording.messages))
       // The branches of forked streams are derived alike, so that a replay is understood to its end.
       let report = try SyncSession(store, over: channel, role: recording.role).run()
       #expect(try report.isComplete && Self.problem(store, recording.base, on: files) == nil)

@@ -7,28 +7,27 @@ import Testing
 /// it was or knows a part of what was sent.
 @Suite("Hostile peers")
 struct HostilePeerTests {
-  private let caller: FakeStreams
-  private let server: FakeStreams
+  private let caller: FavoritesStore
+  private let server: FavoritesStore
   /// What the serving end of a good dialogue sends.
   private let answer: [UInt8]
 
   init() throws {
-    caller = FakeStreams(1, name: "phone")
-    server = FakeStreams(2, name: "tablet")
-    caller.write(5, tag: "a")
-    server.write(9, tag: "b")
-    server.state.withLock { $0.eventsPerRun = 4 }
+    caller = try .device(1, "phone")
+    server = try .device(2, "tablet", eventsPerRun: 4)
+    try caller.write(5, tag: "a")
+    try server.write(9, tag: "b")
     let (one, other) = try DescriptorChannel.pair()
     let tapped = TappedChannel(one)
-    _ = try Dialogue.between(caller.copy(), server.copy(), channels: (tapped, other)).report()
+    _ = try Dialogue.between(try caller.copy(), try server.copy(), channels: (tapped, other)).report()
     answer = tapped.bytesRead
   }
 
   /// Calls a peer that sends `bytes`, and then hangs up.
-  private func call(_ bytes: [UInt8], silent: Bool = false, milliseconds: Int = 30_000) -> (
-    Result<SyncReport, HeartlogError>, FakeStreams
+  private func call(_ bytes: [UInt8], silent: Bool = false, milliseconds: Int = 30_000) throws -> (
+    Result<SyncReport, HeartlogError>, FavoritesStore
   ) {
-    let store = caller.copy()
+    let store = try caller.copy()
     var options = SyncOptions()
     options.inactivityMillisecondsMax = milliseconds
     let result = Result { () throws(HeartlogError) in
@@ -40,10 +39,13 @@ struct HostilePeerTests {
   }
 
   /// The own stream is untouched, and the other is a first part of what the server has.
-  private func isSound(_ store: FakeStreams) -> Bool {
-    let received = store.streams[server.replica]?.commits ?? []
-    return store.streams[caller.replica] == caller.streams[caller.replica] && store.streams.count <= 2
-      && Array(server.streams[server.replica]?.commits.prefix(received.count) ?? []) == received
+  private func isSound(_ store: FavoritesStore) throws -> Bool {
+    let streams = try store.streams
+    guard streams.count <= 2, try streams[caller.replica] == caller.streamHead(of: caller.replica) else {
+      return false
+    }
+    guard let received = streams[server.replica] else { return true }
+    return try received.root == server.streamRoot(of: server.replica, at: received.commit)
   }
 
   /// The messages of `answer`, whole.
@@ -70,40 +72,40 @@ struct HostilePeerTests {
 
   @Test("what a good peer sent is taken")
   func good() throws {
-    let (result, store) = call(answer)
+    let (result, store) = try call(answer)
     _ = try result.get()
     #expect(
-      store.streams
-        == [caller.replica, server.replica].reduce(into: [:]) { streams, replica in
-          streams[replica] = caller.streams[replica] ?? server.streams[replica]
+      try store.streamHeads().map(\.root)
+        == [caller, server].sorted { $0.replica < $1.replica }.map {
+          try #require(try $0.streamHead(of: $0.replica)).root
         })
     #expect(messages.count == 5 && messages.flatMap { $0 } == answer)
   }
 
   @Test("a dialogue cut off anywhere ends in an error")
-  func truncated() {
+  func truncated() throws {
     for count in 0..<answer.count {
-      let (result, store) = call(Array(answer.prefix(count)))
+      let (result, store) = try call(Array(answer.prefix(count)))
       guard case .failure(let error) = result else {
         Issue.record("\(count) of \(answer.count) bytes were enough")
         continue
       }
-      #expect(error.code == .inputOutput && isSound(store), "\(count) bytes: \(error)")
+      #expect(try error.code == .inputOutput && isSound(store), "\(count) bytes: \(error)")
     }
   }
 
   @Test("a byte flipped anywhere ends in an error", arguments: [0x01, 0x80, 0xFF] as [UInt8])
-  func flipped(mask: UInt8) {
+  func flipped(mask: UInt8) throws {
     for place in answer.indices {
       var bytes = answer
       bytes[place] ^= mask
-      let (result, store) = call(bytes)
+      let (result, store) = try call(bytes)
       guard case .failure(let error) = result else {
         Issue.record("byte \(place) is not missed")
         continue
       }
       #expect(
-        [.peer, .inputOutput, .newerFormat].contains(error.code) && isSound(store), "\(place): \(error)")
+        try [.peer, .inputOutput, .newerFormat].contains(error.code) && isSound(store), "\(place): \(error)")
     }
   }
 
@@ -121,7 +123,7 @@ struct HostilePeerTests {
   }
 
   @Test("messages left out, swapped or said twice end in an error")
-  func reordered() {
+  func reordered() throws {
     let messages = messages
     for first in messages.indices {
       var without = messages
@@ -135,25 +137,25 @@ struct HostilePeerTests {
         variants.append(swapped)
       }
       for variant in variants {
-        let (result, store) = call(variant.flatMap { $0 })
+        let (result, store) = try call(variant.flatMap { $0 })
         guard case .failure = result else {
           // What follows the last message is nobody's business any more.
           #expect(variant.starts(with: messages), "\(first)")
           continue
         }
-        #expect(isSound(store))
+        #expect(try isSound(store))
       }
     }
   }
 
   @Test("a peer that says nothing, or stops in the middle, is given up", arguments: [0, 3, 60, 200])
-  func silent(count: Int) {
-    let (result, store) = call(Array(answer.prefix(count)), silent: true, milliseconds: 150)
+  func silent(count: Int) throws {
+    let (result, store) = try call(Array(answer.prefix(count)), silent: true, milliseconds: 150)
     guard case .failure(let error) = result else {
       Issue.record("silence is no answer")
       return
     }
-    #expect(error.code == .timedOut && error.message.contains("silent") && isSound(store))
+    #expect(try error.code == .timedOut && error.message.contains("silent") && isSound(store))
   }
 
   @Test("a peer that is given up is told to try again later")
@@ -162,7 +164,7 @@ struct HostilePeerTests {
     var options = SyncOptions()
     options.inactivityMillisecondsMax = 150
     let error = #expect(throws: HeartlogError.self) {
-      try SyncSession(caller.copy(), over: channel, role: .calling, options: options).run()
+      try SyncSession(try caller.copy(), over: channel, role: .calling, options: options).run()
     }
     let messages = Self.messages(channel.written)
     #expect(error?.code == .timedOut && messages.count == 2)
@@ -180,9 +182,9 @@ struct HostilePeerTests {
   func endless() throws {
     let huge: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]
     for kind in UInt8(0)...UInt8(255) {
-      let (result, store) = call([kind] + huge)
+      let (result, store) = try call([kind] + huge)
       #expect(throws: HeartlogError.self) { try result.get() }
-      #expect(isSound(store))
+      #expect(try isSound(store))
     }
     // Well-formed messages that announce more than there may be.
     let first = Message.Heads(greeting: .init(), heads: [])
@@ -197,11 +199,11 @@ struct HostilePeerTests {
   }
 
   /// Plays a server that sends these messages, in order, with right checksums.
-  private func play(_ script: [Message]) -> (Result<SyncReport, HeartlogError>, FakeStreams) {
+  private func play(_ script: [Message]) throws -> (Result<SyncReport, HeartlogError>, FavoritesStore) {
     let channel = RecordedChannel(reading: [])
     let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
     for message in script { try? writer.write(message) }
-    return call(channel.written)
+    return try call(channel.written)
   }
 
   @Test("runs that were not wanted, out of order, too many, or beyond what was announced are refused")
@@ -223,7 +225,7 @@ struct HostilePeerTests {
     let good: [Message] = [
       answer, try run(1, 4), try run(5, 4), try run(9, 1),
     ]
-    let (result, _) = play(good + [.done(.init())])
+    let (result, _) = try play(good + [.done(.init())])
     #expect(try result.get().received.commits == 9)
     let bad: [[Message]] = [
       [try run(5, 4)],  // not from the start
@@ -234,9 +236,9 @@ struct HostilePeerTests {
       [try run(1, 4), .done(.init())],  // too few
     ]
     for script in bad {
-      let (result, store) = play([answer] + script)
+      let (result, store) = try play([answer] + script)
       #expect(throws: HeartlogError.self) { try result.get() }
-      #expect(isSound(store))
+      #expect(try isSound(store))
     }
     // More than was announced.
     let less = ShippedHead(
@@ -247,9 +249,9 @@ struct HostilePeerTests {
           try #require(try server.streamRoot(of: server.replica, at: CommitNumber(rawValue: 2))))))
     let short = Message.answer(
       .init(greeting: .init(isServing: true, own: 1, wallTime: 0), states: [.none], heads: [less]))
-    let (refused, store) = play([short, try run(1, 4)])
+    let (refused, store) = try play([short, try run(1, 4)])
     #expect(throws: HeartlogError.self) { try refused.get() }
-    #expect(store.streams[server.replica] == nil)
+    #expect(try store.streams[server.replica] == nil)
   }
 
   @Test("an own stream that is not in the list is refused, also of an empty list", arguments: [0, 7])
@@ -260,25 +262,25 @@ struct HostilePeerTests {
       .answer(.init(greeting: .init(isServing: true, own: place, wallTime: 0), states: [], heads: [])))
     let error = #expect(throws: HeartlogError.self) {
       try SyncSession(
-        FakeStreams(3, name: "new"), over: RecordedChannel(reading: channel.written), role: .calling
+        try FavoritesStore.device(3), over: RecordedChannel(reading: channel.written), role: .calling
       ).run()
     }
     #expect(error?.code == .peer)
   }
 
   @Test("a peer that gives up says why")
-  func failed() {
-    let (result, _) = play([.failed(.store, "its disk is full")])
+  func failed() throws {
+    let (result, _) = try play([.failed(.store, "its disk is full")])
     guard case .failure(let error) = result else { return }
     #expect(error.code == .inputOutput && error.message == "the peer gave up: its disk is full")
   }
 
   @Test("an echo of what is sent is recognised")
   func echo() throws {
-    let store = caller.copy()
+    let store = try caller.copy()
     let heads = try store.streamHeads()
     let greeting = Message.Greeting(own: 0, wallTime: 1)
-    let (result, _) = play([
+    let (result, _) = try play([
       .heads(
         .init(
           greeting: greeting,
@@ -296,10 +298,12 @@ struct HostilePeerTests {
     var payload = Array("HLS".utf8)
     payload += [3, 0, 0, 0]
     let head = [Message.Kind.answer.rawValue, UInt8(payload.count)]
-    let (result, _) = call(head + payload + checksum.take(head, payload))
+    let (result, _) = try call(head + payload + checksum.take(head, payload))
     guard case .failure(let error) = result else { return }
     #expect(error.code == .newerFormat && channel.written.isEmpty)
-    guard case .failure(let told) = play([.failed(.version, "it uses protocol version 3")]).0 else { return }
+    guard case .failure(let told) = try play([.failed(.version, "it uses protocol version 3")]).0 else {
+      return
+    }
     #expect(told.code == .newerFormat && told.message.contains("version 3"))
   }
 
@@ -310,7 +314,7 @@ struct HostilePeerTests {
     let head = [Message.Kind.heads.rawValue, UInt8(payload.count)]
     let channel = RecordedChannel(reading: head + payload + checksum.take(head, payload))
     #expect {
-      try SyncSession(server.copy(), over: channel, role: .serving).run()
+      try SyncSession(try server.copy(), over: channel, role: .serving).run()
     } throws: { error in
       (error as? HeartlogError)?.code == .newerFormat
     }
@@ -320,12 +324,13 @@ struct HostilePeerTests {
 
   @Test("a serving end holds out against the same, and against endless requests")
   func serving() throws {
-    func serve(_ script: [Message]) -> Result<SyncReport, HeartlogError> {
+    func serve(_ script: [Message]) throws -> Result<SyncReport, HeartlogError> {
       let channel = RecordedChannel(reading: [])
       let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
       for message in script { try? writer.write(message) }
+      let store = try server.copy()
       return Result { () throws(HeartlogError) in
-        try SyncSession(server.copy(), over: RecordedChannel(reading: channel.written), role: .serving).run()
+        try SyncSession(store, over: RecordedChannel(reading: channel.written), role: .serving).run()
       }
     }
     let heads = Message.heads(.init(greeting: .init(own: nil, wallTime: 0), heads: []))
@@ -338,7 +343,7 @@ struct HostilePeerTests {
       [heads, .facts([StreamFacts(9)])], [heads, .facts([])],
     ]
     for script in scripts {
-      guard case .failure(let error) = serve(script) else {
+      guard case .failure(let error) = try serve(script) else {
         Issue.record("\(script) was taken")
         continue
       }
@@ -347,14 +352,14 @@ struct HostilePeerTests {
     var facts = StreamFacts(0)
     facts.end = CommitRoot(commit: 20, root: RootPrefix(word: 1))
     for endless in [heads, want(0, 1...1), .last, .facts([facts])] {
-      guard case .failure(let error) = serve([heads] + Array(repeating: endless, count: 2_000)) else {
+      guard case .failure(let error) = try serve([heads] + Array(repeating: endless, count: 2_000)) else {
         Issue.record("\(endless) was taken 2,000 times")
         continue
       }
       #expect(error.code == .peer, "\(error)")
     }
     // Each of them is said once, at most.
-    guard case .failure(let error) = serve([heads, .facts([facts]), .facts([facts])]) else {
+    guard case .failure(let error) = try serve([heads, .facts([facts]), .facts([facts])]) else {
       Issue.record("facts were taken twice")
       return
     }

@@ -18,11 +18,11 @@ struct ManyStreamsTests {
   }
 
   /// Streams of one commit each.
-  private func made(_ numbers: ClosedRange<UInt64>) throws -> [FakeStreams] {
-    numbers.map { number in
-      let device = FakeStreams(number, name: "device \(number)")
-      device.write(1, tag: "of \(number) ")
-      return device
+  private func made(_ numbers: ClosedRange<UInt64>) throws -> [MadeUpStream] {
+    try numbers.map { number in
+      var stream = MadeUpStream(number, "device \(number)")
+      try stream.append("of \(number)")
+      return stream
     }
   }
 
@@ -41,23 +41,21 @@ struct ManyStreamsTests {
   @Test("in a dialogue the first streams are taken, the others are named, and the next sync goes on")
   func dialogue() throws {
     let store = try store()
-    let peer = FakeStreams(100, name: "peer")
-    for device in try made(1...20) {
-      for stream in device.streams.values { peer.hold(stream.commits) }
-    }
+    let peer = try FavoritesStore.device(100, "peer")
+    var offered = try made(1...20)
+    for stream in offered { try peer.hold(stream) }
     let carrier = StoreCarrier(peer, description: "peer")
-    // Its salts are not those of the store, so it cannot take the store's commits.
     var pull = SyncOptions()
     pull.isPull = true
     try check(try carrier.sync(store, options: pull), store, offered: 20)
     let again = try carrier.sync(store, options: pull)
     #expect(again.received.commits == 0 && again.skipped.count == 13)
     // A stream that is here goes on.
-    let known = try #require(try store.streamHeads().first { $0.replica != store.replica })
-    let writer = FakeStreams(known.replica, name: "peer")
-    writer.state.withLock { $0.streams[known.replica] = peer.streams[known.replica] }
-    writer.write(2, tag: "more")
-    let more = try StoreCarrier(writer, description: "writer").sync(store, options: pull)
+    let known = try store.streams
+    let index = try #require(offered.firstIndex { known[$0.replica] != nil })
+    for number in 2...3 { try offered[index].append("more \(number)") }
+    try peer.hold(offered[index], 2...3)
+    let more = try carrier.sync(store, options: pull)
     #expect(more.received.commits == 2)
   }
 
@@ -66,7 +64,9 @@ struct ManyStreamsTests {
     let store = try store()
     let files = MemoryFileSystem()
     try files.createDirectory("/cloud")
-    for device in try made(1...20) {
+    for number in 1...20 as ClosedRange<UInt64> {
+      let device = try FavoritesStore.device(number, "device \(number)")
+      try device.write(1)
       _ = try FolderCarrier("/cloud", on: files).sync(device, options: SyncOptions())
     }
     try check(
@@ -79,18 +79,14 @@ struct ManyStreamsTests {
 
   @Test("of more streams than a dialogue may name, it names as many, and the report the others")
   func beyond() throws {
-    let one = FakeStreams(1, name: "one")
-    one.write(1)
-    for number in UInt64(2)...4_100 {
-      let device = FakeStreams(number, name: "device")
-      device.write(1)
-      for stream in device.streams.values { one.hold(stream.commits) }
-    }
-    let other = one.copy()
-    other.state.withLock { $0.replica = FakeStreams.replica(2) }
-    let report = try Dialogue.between(one, other).report()
+    let one = try FavoritesStore.device(1, "one")
+    try one.write(1)
+    for stream in try made(1...11) { try one.hold(stream) }
+    var options = SyncOptions()
+    options.streamsMax = 8
+    let report = try Dialogue.between(one, try one.copy(), options: options).report()
     #expect(report.skipped.count == 4 && report.skipped.allSatisfy { $0.cause == .full })
-    #expect(report.skipped.first?.reason == "the store has 4100 streams, and a sync takes at most 4096")
+    #expect(report.skipped.first?.reason == "the store has 12 streams, and a sync takes at most 8")
     #expect(!report.skipped.contains { $0.replica == one.replica })
   }
 

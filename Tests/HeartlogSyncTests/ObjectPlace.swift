@@ -33,7 +33,7 @@ final class ObjectPlace: Sendable {
   private let implementation: Implementation
   private let keepsCarriers: Bool
   /// By store, each with the store, so that no other has its identity.
-  private let carriers = Mutex<[ObjectIdentifier: (store: any ShippedStreams, carrier: PlaceCarrier)]>([:])
+  private let carriers = Mutex<[ObjectIdentifier: (store: FavoritesStore, carrier: PlaceCarrier)]>([:])
 
   init(_ kind: Kind) throws {
     keepsCarriers = kind == .parts
@@ -55,7 +55,7 @@ final class ObjectPlace: Sendable {
   }
 
   func sync(
-    _ store: any ShippedStreams, options: SyncOptions = SyncOptions(),
+    _ store: FavoritesStore, options: SyncOptions = SyncOptions(),
     _ change: (inout SyncOptions) -> Void = { _ in }
   ) throws -> SyncReport {
     var options = options
@@ -63,7 +63,7 @@ final class ObjectPlace: Sendable {
     return try carrier(of: store).sync(store, options: options)
   }
 
-  private func carrier(of store: any ShippedStreams) -> PlaceCarrier {
+  private func carrier(of store: FavoritesStore) -> PlaceCarrier {
     guard keepsCarriers else { return PlaceCarrier(objects) }
     return carriers.withLock { carriers in
       let identity = ObjectIdentifier(store as AnyObject)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("What each place promises")
 struct PlaceTests {
-  private static let writer = FakeStreams.replica(1)
+  private static let writer = ReplicaID.made(1)
 
   /// The name of a run file.
   private func name(_ number: UInt64, content: UInt64 = 1, of stream: ReplicaID = writer) -> String {
@@ -80,7 +80,7 @@ struct PlaceTests {
     for step in 0..<300 as Range<UInt64> {
       switch UInt8.random(in: 0..<10, using: &random) {
       case 0..<6:
-        let name = name(1 + step, of: FakeStreams.replica(step % 3))
+        let name = name(1 + step, of: ReplicaID.made(step % 3))
         try objects.put(name, [1, 2, 3])
         present[name] = 3
       case 6..<8:
@@ -118,8 +118,8 @@ struct PlaceTests {
   @Test("what a place lost is put again by those who wrote it", arguments: ObjectPlace.Kind.allCases)
   func loss(kind: ObjectPlace.Kind) throws {
     let place = try ObjectPlace(kind)
-    let stores = (1...3).map { FakeStreams(UInt64($0), name: "device \($0)") }
-    for store in stores { store.write(30) }
+    let stores = try (1...3).map { try FavoritesStore.device($0, "device \($0)") }
+    for store in stores { try store.write(30) }
     for store in stores + stores { _ = try place.sync(store) }
     let before = try place.names()
     if let memory = place.objects as? MemoryPlace {
@@ -129,9 +129,9 @@ struct PlaceTests {
     }
     for store in stores { _ = try place.sync(store) }
     // Of what was lost, the first to come has put the others' streams as well.
-    let late = FakeStreams(9, name: "late")
+    let late = try FavoritesStore.device(9, "late")
     _ = try place.sync(late)
-    #expect(late.streams == stores[0].streams && late.streams.count == 3)
+    #expect(try late.streams == stores[0].streams && late.streams.count == 3)
     #expect(Set(try place.names()).isSuperset(of: before))
   }
 

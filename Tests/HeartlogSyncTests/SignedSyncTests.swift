@@ -1,4 +1,3 @@
-import HeartlogSimulator
 import HeartlogFiles
 import HeartlogTesting
 import Testing
@@ -9,11 +8,14 @@ import Testing
 
 @Suite("Streams that their devices sign")
 struct SignedSyncTests {
-  private static func store(_ name: String, signs: Bool = true) throws -> FavoritesStore {
+  private static func store(
+    _ name: String, signs: Bool = true, eventsPerRun: Int = Limits.blockEventsMax
+  ) throws -> FavoritesStore {
     var options = StoreOptions()
     options.name = name
     options.snapshots = .manual
     if !signs { options.deviceKey = .none }
+    options.changeStorage = { $0.runEventsMax = eventsPerRun }
     return try FavoritesStore.inMemory(options: options)
   }
 
@@ -24,9 +26,9 @@ struct SignedSyncTests {
 
   @discardableResult
   private static func sync(
-    _ store: FavoritesStore, with peer: any ShippedStreams, _ options: SyncOptions = SyncOptions()
+    _ store: FavoritesStore, with peer: FavoritesStore, _ options: SyncOptions = SyncOptions()
   ) throws -> SyncReport {
-    try StoreCarrier(streams: peer, description: "peer").sync(streams: store, options: options)
+    try StoreCarrier(peer, description: "peer").sync(store, options: options)
   }
 
   private static func checkpoint(of replica: ReplicaID, in store: FavoritesStore) throws -> SignedCheckpoint {
@@ -67,25 +69,37 @@ struct SignedSyncTests {
 
   @Test("what a relay adds to a signed stream is held, and everything else arrives", arguments: 1...3)
   func forged(_ kind: Int) throws {
-    let (phone, tablet) = (try Self.store("phone"), try Self.store("tablet"))
+    let (phone, tablet) = (try Self.store("phone", eventsPerRun: kind == 3 ? 1 : 4), try Self.store("tablet"))
     try Self.write(4, to: phone)
-    let relay = Relay(phone)
-    if kind == 1 {
-      // Forges a run: the commits lead to a root of their own.
-      relay.change.withLock { $0 = { Relay.forged($0) } }
-    } else if kind == 2 {
-      // Says that the stream is not signed, once the tablet knows that it is.
+    if kind == 2 {
       try Self.sync(tablet, with: phone)
       try Self.write(2, to: phone, tag: "more")
-      try phone.prepareToShip()
-      relay.hidesCheckpoints.withLock { $0 = true }
-    } else {
-      relay.extensionRoots.withLock { $0 = [] }
-      relay.change.withLock { $0 = { Relay.cut($0) } }
+    }
+    let replica = phone.replica
+    let (one, other) = try DescriptorChannel.pair()
+    let relay = ForgingChannel(other, answering: kind == 2 ? 1 : 0) { message in
+      switch (message, kind) {
+      // The commits lead to a root of their own.
+      case (.run(let run), 1):
+        let forged = try #require(run.file(of: replica, called: "", nil).runs.first).forged()
+        return .run(run.with(forged.body, root: forged.root))
+      // Says that the stream is not signed, once the tablet knows that it is.
+      case (.answer(var answer), 2):
+        answer.facts = []
+        answer.states = answer.states.map { state in
+          guard case .other(let position) = state else { return state }
+          return .other(.init(commit: position.commit, isEnded: false, root: position.root))
+        }
+        return .answer(answer)
+      case (.run(let run), 2), (.run(let run), 3): return .run(run.with(run.body, root: run.root))
+      default: return message
+      }
     }
     let before = tablet.digest
     let report: SyncReport
-    do { report = try Self.sync(tablet, with: relay) } catch let error as HeartlogError {
+    do { report = try Dialogue.between(tablet, phone, channels: (one, relay)).calling.get() } catch let error
+      as HeartlogError
+    {
       #expect(error.code == .peer)
       #expect(tablet.digest == before)
       return
@@ -119,12 +133,9 @@ struct SignedSyncTests {
     let tablet = try FavoritesStore(at: "/tablet", on: files, options: StoreOptions())
     try Self.write(4, to: phone)
     try phone.prepareToShip()
-    let relay = Relay(phone)
-    relay.change.withLock { $0 = { Relay.forged($0) } }
-    relay.hidesCheckpoints.withLock { $0 = true }
     // The run is sound and nothing shows yet that the phone has a key.
-    let forged = try #require(
-      try relay.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 4)))
+    let run = try phone.streamRun(of: phone.replica, after: 0, upTo: CommitNumber(rawValue: 4))
+    let forged = try #require(run).forged()
     guard case .appended = try tablet.receive(forged) else { return #expect(Bool(false), "not appended") }
     #expect(phone.digest != tablet.digest)
     try tablet.snapshot()
@@ -371,97 +382,11 @@ struct SignedSyncTests {
   }
 }
 
-/// A store as a dishonest relay shows it.
-final class Relay: ShippedStreams {
-  private let store: FavoritesStore
-  let change = Monitor<@Sendable (StreamRun) -> StreamRun>({ $0 })
-  let hidesCheckpoints = Monitor(false)
-  let extensionRoots = Monitor<[Digest]?>(nil)
-  let commitsPerRun = Monitor<UInt64>(.max)
-
-  init(_ store: FavoritesStore) { self.store = store }
-
-  var replica: ReplicaID { store.replica }
-  var name: String { store.name }
-  var vault: VaultMembership? { store.vault }
-  func join(_ vault: VaultID, with other: VaultMembership, isEstablished: Bool) throws(HeartlogError) {
-    try store.join(vault, with: other, isEstablished: isEstablished)
-  }
-  func prepareToShip() throws(HeartlogError) -> HeartlogError? { try store.prepareToShip() }
-
-  func streamHeads() throws(HeartlogError) -> [StreamHead] {
-    try store.streamHeads().map {
-      StreamHead(
-        replica: $0.replica, name: $0.name, commit: $0.commit, root: $0.root, isEnded: $0.isEnded,
-        checkpoint: hidesCheckpoints.withLock { $0 } ? nil : $0.checkpoint)
-    }
-  }
-
-  func streamRoot(of replica: ReplicaID, at commit: CommitNumber) throws(HeartlogError) -> Digest? {
-    try store.streamRoot(of: replica, at: commit)
-  }
-
-  func streamRun(
-    of replica: ReplicaID, after: UInt64, upTo last: CommitNumber
-  ) throws(HeartlogError) -> StreamRun? {
-    let most = commitsPerRun.withLock { $0 }
-    let last = min(last.rawValue - after, most) + after
-    let run = try store.streamRun(of: replica, after: after, upTo: CommitNumber(rawValue: last))
-    let change = change.withLock { $0 }
-    return run.map(change)
-  }
-
-  func receive(_ run: StreamRun) throws(HeartlogError) -> ReceivedRun { try store.receive(run) }
-  func endStream(_ replica: ReplicaID, after commit: CommitNumber) throws(HeartlogError) {}
-
-  func treeExtension(
-    of replica: ReplicaID, from size: UInt64, to end: UInt64
-  ) throws(HeartlogError) -> [Digest] {
-    if let forged = extensionRoots.withLock({ $0 }) { return forged }
-    return try store.treeExtension(of: replica, from: size, to: end)
-  }
-
-  /// A run with another item in its last event, and the root that belongs to it.
-  static func forged(_ run: StreamRun) -> StreamRun {
-    rewritten(run) { commits in
-      guard let last = commits.last, case .event(let event) = last.contents[last.contents.count - 1] else {
-        return
-      }
-      let forged = Event(
-        library: event.library, item: "forged", action: event.action, fields: event.fields)
-      commits[commits.count - 1] = Commit(
-        replica: last.replica, number: last.number, firstSequence: last.firstSequence, stamp: last.stamp,
-        wallTime: last.wallTime, origin: last.origin, heads: last.heads, records: [.event(forged)])
-    }
-  }
-
-  /// The first commit of a run, as a run.
-  static func cut(_ run: StreamRun) -> StreamRun { rewritten(run) { $0 = Array($0.prefix(1)) } }
-
-  private static func rewritten(_ run: StreamRun, _ change: (inout [Commit]) -> Void) -> StreamRun {
-    do {
-      let block = try run.body.withUnsafeBytes {
-        try BlockEncoding.decode(
-          $0, replica: run.replica, firstCommit: run.firstCommit, commitCount: run.commitCount)
-      }
-      var commits = block.commits
-      change(&commits)
-      var tree = MerkleTree()
-      var salts = Salts(block.secrets)
-      var hasher = SHA256Hasher()
-      for commit in commits {
-        tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
-      }
-      let body = try BlockEncoding.encode(
-        Block(
-          replica: run.replica, firstCommit: run.firstCommit, headsAtStart: block.headsAtStart,
-          secrets: block.secrets, commits: commits))
-      return StreamRun(
-        replica: run.replica, name: run.name, firstCommit: run.firstCommit, commitCount: commits.count,
-        body: body, root: tree.root)
-    } catch {
-      Issue.record(error)
-      return run
-    }
+extension ShippedRun {
+  /// The run with other commits, and without a proof.
+  fileprivate func with(_ body: [UInt8], root: Digest) -> ShippedRun {
+    ShippedRun(
+      stream: stream, firstCommit: firstCommit, commitCount: commitCount, name: name, root: root,
+      extensionRoots: [], body: body)
   }
 }

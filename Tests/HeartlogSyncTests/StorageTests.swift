@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Storage: WebDAV shares and buckets")
 struct StorageTests {
-  private static let writer = FakeStreams.replica(1)
+  private static let writer = ReplicaID.made(1)
 
   private static func name(_ number: UInt64) -> String {
     let name = RunFileName(

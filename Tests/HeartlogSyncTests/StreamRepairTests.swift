@@ -234,8 +234,7 @@ struct StreamRepairTests {
     var options = DamagedDevices.options()
     options.access = .readOnly
     let source = try FavoritesStore(at: DamagedDevices.path, on: other.files, options: options)
-    let report = try devices.repair(
-      from: StoreCarrier(streams: source, description: "the copy", isReadOnly: true))
+    let report = try devices.repair(from: StoreCarrier(source, description: "the copy"))
     #expect(report.isSound, "\(report.entries)")
     #expect(try devices.findings().isEmpty)
   }

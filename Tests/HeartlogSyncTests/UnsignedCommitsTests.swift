@@ -17,7 +17,7 @@ struct UnsignedCommitsTests {
 
   @discardableResult
   private static func sync(_ store: FavoritesStore, with peer: FavoritesStore) throws -> SyncReport {
-    try StoreCarrier(streams: peer, description: "peer").sync(streams: store, options: SyncOptions())
+    try StoreCarrier(peer, description: "peer").sync(store, options: SyncOptions())
   }
 
   /// A store that wrote after its last signature, lost its key, and wrote on as another replica; and a device that knows the old one.

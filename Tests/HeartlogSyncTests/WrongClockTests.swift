@@ -30,7 +30,7 @@ struct WrongClockTests {
 
   /// `target` takes what `source` has.
   private func take(
-    _ source: any ShippedStreams, _ target: FavoritesStore, by way: Way
+    _ source: FavoritesStore, _ target: FavoritesStore, by way: Way
   ) throws -> SyncReport {
     switch way {
     case .dialogue:
@@ -42,19 +42,23 @@ struct WrongClockTests {
   }
 
   /// Somebody who writes with stamps and wall times of his choice.
-  private func forged(_ number: UInt64, _ times: [(stamp: HybridTimestamp, wallTime: Milliseconds)])
-    -> FakeStreams
+  private func forged(
+    _ number: UInt64, _ times: [(stamp: HybridTimestamp, wallTime: Milliseconds)]
+  ) throws -> MadeUpStream {
+    var stream = MadeUpStream(number, "forged \(number)")
+    for (index, time) in times.enumerated() {
+      try stream.append("\(number)-\(index)", stamp: time.stamp, wallTime: time.wallTime)
+    }
+    return stream
+  }
+
+  /// A store that has such streams, whatever it thinks of them.
+  private func source(_ streams: MadeUpStream..., eventsPerRun: Int = Limits.blockEventsMax) throws
+    -> FavoritesStore
   {
-    let streams = FakeStreams(number, name: "forged \(number)")
-    streams.hold(
-      times.enumerated().map { index, time in
-        Commit(
-          replica: FakeStreams.replica(number), number: CommitNumber(rawValue: UInt64(index + 1)),
-          firstSequence: SequenceNumber(rawValue: UInt64(index + 1)), stamp: time.stamp,
-          wallTime: time.wallTime,
-          records: [.event(Event(library: "papers", item: "\(number)-\(index)", action: .added))])
-      })
-    return streams
+    let source = try FavoritesStore.device(99, "source", eventsPerRun: eventsPerRun)
+    for stream in streams { try source.hold(stream) }
+    return source
   }
 
   private func beyond(_ steps: UInt64) -> HybridTimestamp {
@@ -70,11 +74,9 @@ struct WrongClockTests {
     arguments: Way.allCases)
   func othersArrive(way: Way) throws {
     let end = Limits.clockMillisecondsMax
-    let source = forged(1, [(beyond(0), end), (beyond(1), end + 1)])
-    let late = forged(2, [(.last, end)])
-    source.hold(late.streams.values.flatMap(\.commits))
-    let innocent = forged(3, [(HybridTimestamp(milliseconds: 1_000), 1_000)])
-    source.hold(innocent.streams.values.flatMap(\.commits))
+    let source = try source(
+      forged(1, [(beyond(0), end), (beyond(1), end + 1)]), forged(2, [(.last, end)]),
+      forged(3, [(HybridTimestamp(milliseconds: 1_000), 1_000)]))
     let target = try store(7)
     for round in 0..<2 {
       let report = try take(source, target, by: way)
@@ -82,7 +84,7 @@ struct WrongClockTests {
       #expect(ids(of: target) == ["3-0"])
       let skipped = report.skipped.sorted { $0.cause.rawValue < $1.cause.rawValue }
       #expect(skipped.map(\.cause) == [.clock, .waiting])
-      #expect(skipped.map(\.replica) == [FakeStreams.replica(1), FakeStreams.replica(2)])
+      #expect(skipped.map(\.replica) == [ReplicaID.made(1), ReplicaID.made(2)])
       #expect(skipped.map(\.firstCommit.rawValue) == [1, 1])
       #expect(skipped[0].reason.contains("a clock said 2200-01-01T00:00:00.000Z"))
       #expect(skipped[1].reason.contains("a stamp of 2999-12-31T23:59:59.999Z, and nothing"))
@@ -97,18 +99,16 @@ struct WrongClockTests {
     for numbers in [[1, 2, 3], [3, 2, 1], [2, 3, 1]] as [[UInt64]] {
       let folder = try ObjectPlace(.memory)
       let (one, other) = (try store(8), try store(9))
-      let first = forged(numbers[0], [(beyond(0), 1_000)])
-      let source = forged(numbers[1], (0..<300).map { (beyond(UInt64(2 * $0 + 1)), 1_000) })
-      source.state.withLock { $0.eventsPerRun = 70 }
-      source.hold(
-        forged(numbers[2], (0..<300).map { (beyond(UInt64(2 * $0 + 2)), 1_000) }).streams.values.flatMap(
-          \.commits))
+      let first = try forged(numbers[0], [(beyond(0), 1_000)])
+      let source = try source(
+        forged(numbers[1], (0..<300).map { (beyond(UInt64(2 * $0 + 1)), 1_000) }),
+        forged(numbers[2], (0..<300).map { (beyond(UInt64(2 * $0 + 2)), 1_000) }), eventsPerRun: 70)
       // Without the one that began, nothing of the others can be taken.
       let report =
         try way == .dialogue ? take(source, one, by: way) : Self.pass(source, one, folder, options())
       #expect(report.received.commits == 0 && report.skipped.map(\.cause) == [.waiting, .waiting])
       // With it, all is.
-      source.hold(first.streams.values.flatMap(\.commits))
+      try source.hold(first)
       for store in [one, other] {
         let report =
           try way == .dialogue ? take(source, store, by: way) : Self.pass(source, store, folder, options())
@@ -121,7 +121,7 @@ struct WrongClockTests {
   }
 
   private static func pass(
-    _ source: FakeStreams, _ target: FavoritesStore, _ folder: ObjectPlace, _ options: SyncOptions
+    _ source: FavoritesStore, _ target: FavoritesStore, _ folder: ObjectPlace, _ options: SyncOptions
   ) throws -> SyncReport {
     _ = try folder.sync(source, options: options)
     return try folder.sync(target, options: options)
@@ -129,10 +129,9 @@ struct WrongClockTests {
 
   @Test("more than is looked at together goes on at the next sync")
   func manyWaiting() throws {
-    let source = forged(1, [(beyond(0), 1_000)])
-    let follower = forged(0, (1...100).map { (beyond(UInt64($0)), 1_000) })
-    source.hold(follower.streams.values.flatMap(\.commits))
-    source.state.withLock { $0.eventsPerRun = 1 }
+    let source = try source(
+      forged(1, [(beyond(0), 1_000)]), forged(0, (1...100).map { (beyond(UInt64($0)), 1_000) }),
+      eventsPerRun: 1)
     let target = try store(7)
     let report = try take(source, target, by: .dialogue)
     #expect(report.received.commits == 65)
@@ -144,12 +143,11 @@ struct WrongClockTests {
 
   @Test("a stream that ended is ended here when all of it came, though it had to wait")
   func ended() throws {
-    let source = forged(1, [(beyond(0), 1_000)])
-    source.hold(forged(0, [(beyond(1), 1_000)]).streams.values.flatMap(\.commits))
-    source.state.withLock { $0.streams[FakeStreams.replica(0)]?.isEnded = true }
+    let source = try source(forged(1, [(beyond(0), 1_000)]), forged(0, [(beyond(1), 1_000)]))
+    try source.endStream(.made(0), after: CommitNumber(rawValue: 1))
     let target = try store(7)
     #expect(try take(source, target, by: .dialogue).received.commits == 2)
-    #expect(try target.streamHeads().filter(\.isEnded).map(\.replica) == [FakeStreams.replica(0)])
+    #expect(try target.streamHeads().filter(\.isEnded).map(\.replica) == [ReplicaID.made(0)])
   }
 
   @Test(
@@ -181,7 +179,7 @@ struct WrongClockTests {
     let hour: Milliseconds = 3_600_000
     for (ahead, named) in [(hour - 1, []), (hour, [hour])] {
       let wallTime = clock.milliseconds + ahead
-      let source = forged(1, [(HybridTimestamp(milliseconds: wallTime), wallTime)])
+      let source = try source(forged(1, [(HybridTimestamp(milliseconds: wallTime), wallTime)]))
       let folder = try ObjectPlace(.memory)
       let target = try store(7)
       let report =
@@ -192,14 +190,18 @@ struct WrongClockTests {
 
   @Test("a peer whose clock is far ahead is named by its greeting")
   func greeting() throws {
-    let one = forged(1, [(HybridTimestamp(milliseconds: 1_000), 1_000)])
-    let other = forged(2, [(HybridTimestamp(milliseconds: 1_000), 1_000)])
+    let one = try store(1)
+    var storeOptions = StoreOptions()
+    storeOptions.name = "tablet"
+    storeOptions.clock = { [clock] in clock.milliseconds }
+    let other = try FavoritesStore.inMemory(options: storeOptions)
+    try other.library("papers").add("a")
     var serving = SyncOptions()
     serving.clock = { [clock] in clock.milliseconds + 3_600_000 }
     let report = try Dialogue.between(one, other, options: options(), serving: serving).report()
     #expect(
       report.clocksAhead
-        == [.init(replica: FakeStreams.replica(2), name: "forged 2", milliseconds: 3_600_000)])
+        == [.init(replica: other.replica, name: "tablet", milliseconds: 3_600_000)])
     serving.clock = { .max }
     let far = try Dialogue.between(one, other, options: options(), serving: serving).report()
     #expect(far.clocksAhead.map(\.milliseconds) == [Limits.timeMillisecondsMax - clock.milliseconds])

@@ -128,7 +128,8 @@ extension CommitLog {
       return run(from: block.firstCommit, block.commitCount, body)
     }
     var draft = BlockDraft()
-    while merkleCache.position < last.rawValue, let (next, secrets) = try merkleCache.peek(),
+    while merkleCache.position < last.rawValue, draft.events < options.runEventsMax,
+      let (next, secrets) = try merkleCache.peek(),
       try draft.add(next, secrets: secrets, after: merkleCache.tail)
     {
       try merkleCache.pass()

@@ -18,6 +18,8 @@ package struct StorageOptions: Sendable {
   package var segmentBytesMax: UInt64 = 1 << 20
   /// The number of streams from which on no others are received.
   package var streamsMax = Limits.streamsMax
+  /// The number of events at which a run that is shipped is full; a stored block is shipped whole.
+  package var runEventsMax = Limits.blockEventsMax
   /// Whether a background thread seals segments as soon as they are full.
   package var sealsInBackground = true
   /// Whether the lock is kept while durable commits follow each other at once. It depends on the time, so tests that compare the order of

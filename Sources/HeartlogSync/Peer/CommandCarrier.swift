@@ -47,10 +47,6 @@ public struct CommandCarrier: Carrier {
   }
 
   public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    try sync(streams: store, options: options)
-  }
-
-  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     // If a store is damaged, the report already says why the command failed.
     try hold("serve --stdio", options, isDone: { (report: SyncReport) in report.isComplete }) {
       (channel) throws(HeartlogError) in

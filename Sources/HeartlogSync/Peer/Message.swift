@@ -144,7 +144,7 @@ extension ShippedRun {
   ///
   /// - Throws: `corrupt` if the stream does not continue up to `last`.
   init(
-    _ stream: Int, of head: StreamHead, after: UInt64, upTo last: UInt64, from store: any ShippedStreams
+    _ stream: Int, of head: StreamHead, after: UInt64, upTo last: UInt64, from store: FavoritesStore
   ) throws(HeartlogError) {
     let run = try store.nextRun(of: head.replica, after: after, upTo: last)
     self.stream = stream
@@ -161,7 +161,7 @@ extension ShippedRun {
   }
 }
 
-extension ShippedStreams {
+extension FavoritesStore {
   /// Reads the next run of a stream, not beyond `last`.
   ///
   /// - Throws: `corrupt` if the stream does not continue up to `last`.

@@ -5,7 +5,7 @@ import Synchronization
 /// The serving end of a sync: a store that answers what it has, gives it, and takes what the calling end gives. Source: docs/shipping.md,
 /// "A store as a place".
 struct PeerHost {
-  private let store: any ShippedStreams
+  private let store: FavoritesStore
   private let options: SyncOptions
   private let inbox = Inbox()
   /// Receives what the calling end gives.
@@ -24,7 +24,7 @@ struct PeerHost {
   /// Each round ends some forks, so their number falls.
   static let roundsMax = 8
 
-  init(_ store: any ShippedStreams, _ options: SyncOptions) {
+  init(_ store: FavoritesStore, _ options: SyncOptions) {
     self.store = store
     self.options = options
     pass = SyncPass(store: store, place: inbox, options: options, memory: .init())
@@ -59,7 +59,7 @@ struct PeerHost {
         }
       }
     }
-    var (mine, left) = try store.announcedHeads()
+    var (mine, left) = try store.announcedHeads(atMost: options.streamsMax)
     self.heads = mine
     damage = store.corruption?.error ?? damage
     if heads.greeting.isDryRun {
@@ -332,7 +332,7 @@ private final class Inbox: Place {
   func removeLeftovers(of writer: ReplicaID) {}
 }
 
-extension ShippedStreams {
+extension FavoritesStore {
   /// Whether the commits of a stream differ from those that lead to a position; false if the stream is shorter here, and this cannot be
   /// determined.
   func parts(_ head: StreamHead, from position: ShippedHead.Position) throws(HeartlogError) -> Bool {
@@ -371,8 +371,8 @@ extension ShippedStreams {
   ///
   /// - Throws: `noKey`.
   func refuseRemoved(_ peer: ReplicaID?) throws(HeartlogError) {
-    guard let peer, let keys = vaultKeys, vault?.id.isEncrypted == true else { return }
-    try Keyring(of: keys).checkNotRemoved(peer)
+    guard let peer, vault?.id.isEncrypted == true else { return }
+    try Keyring(of: self).checkNotRemoved(peer)
   }
 }
 

@@ -82,7 +82,7 @@ final class StoreLink: PeerLink {
 
   private let state: Monitor<State>
 
-  init(_ store: any ShippedStreams, _ options: SyncOptions) {
+  init(_ store: FavoritesStore, _ options: SyncOptions) {
     state = Monitor(State(host: PeerHost(store, options)))
   }
 

@@ -27,7 +27,7 @@ final class PeerPlace: Place {
   }
 
   private let link: any PeerLink
-  private let store: any ShippedStreams
+  private let store: FavoritesStore
   private let options: SyncOptions
   private let state = Monitor(State())
 
@@ -38,7 +38,7 @@ final class PeerPlace: Place {
   /// So many files are asked for at once: the answers fill the time that the questions take.
   private static let requestsMax = 64
 
-  init(_ link: any PeerLink, _ store: any ShippedStreams, _ options: SyncOptions, description: String) {
+  init(_ link: any PeerLink, _ store: FavoritesStore, _ options: SyncOptions, description: String) {
     self.link = link
     self.store = store
     self.options = options
@@ -73,7 +73,7 @@ final class PeerPlace: Place {
 
   func list(after cursor: PlaceCursor?) throws(HeartlogError) -> ObjectList {
     try drain()
-    let (mine, left) = try store.announcedHeads()
+    let (mine, left) = try store.announcedHeads(atMost: options.streamsMax)
     var heads = Message.Heads(
       greeting: Message.Greeting(
         isPull: options.isPull, isDryRun: options.isDryRun,

@@ -34,20 +34,22 @@ struct ShippedHead: Hashable {
   let position: Position
 }
 
-extension ShippedStreams {
+extension FavoritesStore {
   /// The heads that are announced to another store, and of the streams that are kept out because there are too many, why.
-  func announcedHeads() throws(HeartlogError) -> (heads: [StreamHead], left: [SyncReport.SkippedStream]) {
+  func announcedHeads(
+    atMost most: Int
+  ) throws(HeartlogError) -> (heads: [StreamHead], left: [SyncReport.SkippedStream]) {
     let dropped = Set(try droppedReplicas())
     let all = try streamHeads().filter { !dropped.contains($0.replica) }
     var heads = all
     var left: [SyncReport.SkippedStream] = []
     // More streams are received only if they branched, or come from a backup.
-    while heads.count > Message.streamsMax, let index = heads.lastIndex(where: { $0.replica != replica }) {
+    while heads.count > most, let index = heads.lastIndex(where: { $0.replica != replica }) {
       let head = heads.remove(at: index)
       left.append(
         SyncReport.SkippedStream(
           replica: head.replica, name: head.name, firstCommit: CommitNumber(rawValue: 1), cause: .full,
-          reason: "the store has \(all.count) streams, and a sync takes at most \(Message.streamsMax)"))
+          reason: "the store has \(all.count) streams, and a sync takes at most \(most)"))
     }
     return (heads, left)
   }
@@ -69,7 +71,7 @@ struct StreamFacts: Hashable {
   /// What a store with this head tells one with that position.
   init(
     _ stream: Int, of head: StreamHead, for theirs: ShippedHead.Position?, isParted: Bool,
-    from store: any ShippedStreams
+    from store: FavoritesStore
   ) throws(HeartlogError) {
     self.stream = stream
     if let signed = head.checkpoint, CheckpointName(signed) != theirs?.checkpoint,

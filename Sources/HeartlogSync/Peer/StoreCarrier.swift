@@ -13,7 +13,7 @@ public struct StoreCarrier: Carrier {
   private enum Peer: Sendable {
     /// At the path that describes the carrier.
     case closed
-    case opened(any ShippedStreams, isReadOnly: Bool)
+    case opened(FavoritesStore)
   }
 
   /// The path of the other store.
@@ -31,27 +31,23 @@ public struct StoreCarrier: Carrier {
 
   /// Creates a carrier to a store that is open in this process. If it is open for reading only, it is only pulled from.
   public init(_ peer: FavoritesStore) {
-    self.init(streams: peer, description: peer.path, isReadOnly: peer.isReadOnly)
+    self.init(peer, description: peer.path)
   }
 
-  init(streams peer: any ShippedStreams, description: String, isReadOnly: Bool = false) {
-    self.peer = .opened(peer, isReadOnly: isReadOnly)
+  init(_ peer: FavoritesStore, description: String) {
+    self.peer = .opened(peer)
     self.description = description
   }
 
   public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    try sync(streams: store, options: options)
-  }
-
-  func sync(streams store: any ShippedStreams, options: SyncOptions) throws(HeartlogError) -> SyncReport {
-    guard case .opened(let peer, let isReadOnly) = peer else {
+    guard case .opened(let peer) = peer else {
       return try withPeer { (peer) throws(HeartlogError) in
-        try StoreCarrier(peer).sync(streams: store, options: options)
+        try StoreCarrier(peer).sync(store, options: options)
       }
     }
     var serving = SyncOptions()
     serving.clock = options.clock
-    serving.isReadOnly = isReadOnly
+    serving.isReadOnly = peer.isReadOnly
     let link = StoreLink(peer, serving)
     return try store.traced { () throws(HeartlogError) in
       try store.sync(over: link, options, description: description)
@@ -112,7 +108,7 @@ public struct StoreCarrier: Carrier {
 
 extension StoreCarrier: PairingCarrier {
   package func pair(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> PairingReport {
-    guard case .opened(let peer as FavoritesStore, _) = peer else {
+    guard case .opened(let peer) = peer else {
       return try withPeer { (peer) throws(HeartlogError) in
         try StoreCarrier(peer).pair(store, options: options)
       }

@@ -135,7 +135,7 @@ extension SyncPass {
     to peer: PeerPlace, _ files: Files, _ heads: [StreamHead]
   ) throws(HeartlogError) -> Bool {
     var hasOthers = false
-    for head in try store.announcedHeads().heads {
+    for head in try store.announcedHeads(atMost: options.streamsMax).heads {
       guard let (index, stream) = peer.place(of: head.replica) else {
         hasOthers = true
         continue

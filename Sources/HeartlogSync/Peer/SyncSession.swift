@@ -13,7 +13,7 @@ public struct SyncSession: Sendable {
     case serving
   }
 
-  private let store: any ShippedStreams
+  private let store: FavoritesStore
   private let role: Role
   private let options: SyncOptions
   private let link: ChannelLink
@@ -27,14 +27,6 @@ public struct SyncSession: Sendable {
   ///   - options: options for the sync.
   public init(
     _ store: FavoritesStore, over channel: any ByteChannel, role: Role,
-    options: SyncOptions = SyncOptions()
-  ) {
-    self.init(store as any ShippedStreams, over: channel, role: role, options: options)
-  }
-
-  /// Creates one end of anything that ships streams.
-  package init(
-    _ store: any ShippedStreams, over channel: any ByteChannel, role: Role,
     options: SyncOptions = SyncOptions()
   ) {
     self.store = store
@@ -110,7 +102,7 @@ public struct SyncSession: Sendable {
   }
 }
 
-extension ShippedStreams {
+extension FavoritesStore {
   /// Exchanges commits with the store at the other end of a link.
   func sync(
     over link: any PeerLink, _ options: SyncOptions, description: String

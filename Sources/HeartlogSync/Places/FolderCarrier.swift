@@ -54,7 +54,7 @@ package final class PlaceCarrier: Sendable {
   /// - Parameter other: the same place, if its calls are made on behalf of this sync.
   /// - Throws: `HeartlogError`: what the place and `store` throw.
   package func sync(
-    _ store: any ShippedStreams, through other: (any Place)? = nil, options: SyncOptions
+    _ store: FavoritesStore, through other: (any Place)? = nil, options: SyncOptions
   ) throws(HeartlogError) -> SyncReport {
     var pass = SyncPass(
       store: store, place: other ?? place, options: options, memory: memory.withLock { $0 })

@@ -105,7 +105,7 @@ package struct RunFile: Hashable {
   ///
   /// - Throws: `corrupt` if the stream does not continue up to `last`.
   mutating func takeRun(
-    from store: any ShippedStreams, upTo last: UInt64
+    from store: FavoritesStore, upTo last: UInt64
   ) throws(HeartlogError) -> StreamRun {
     let run = try store.nextRun(of: replica, after: lastCommit, upTo: last)
     if runs.isEmpty { name = run.name }

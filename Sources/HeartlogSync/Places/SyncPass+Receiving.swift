@@ -411,7 +411,7 @@ extension RunFile {
   }
 }
 
-extension ShippedStreams {
+extension FavoritesStore {
   /// The last commit that a stream here and in a file have in common, found by comparing the commits; `nil` if the file contains no fork, if the commits before the file differ too, or if what it contains
   /// are no commits.
   ///

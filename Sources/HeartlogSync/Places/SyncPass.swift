@@ -2,7 +2,7 @@ import Heartlog
 
 /// One pass over a place.
 struct SyncPass {
-  let store: any ShippedStreams
+  let store: FavoritesStore
   let place: any Place
   let options: SyncOptions
   var format = ObjectFormat.plain
@@ -44,7 +44,7 @@ struct SyncPass {
   /// gets one run after the other.
   var reached: [ReplicaID: UInt64] = [:]
 
-  init(store: any ShippedStreams, place: any Place, options: SyncOptions, memory: Memory) {
+  init(store: FavoritesStore, place: any Place, options: SyncOptions, memory: Memory) {
     self.store = store
     self.place = place
     self.options = options
@@ -84,9 +84,9 @@ struct SyncPass {
       report.received.events = receivedEvents
       report.sent.events = sentEvents
     }
-    if let keys = store.vaultKeys, !options.isDryRun {
-      report.recoveryCode = try Keyring.code(.unshown, in: keys)?.text
-      try Keyring.keep(nil, as: .unshown, in: keys)
+    if !options.isDryRun {
+      report.recoveryCode = try Keyring.code(.unshown, in: store)?.text
+      try Keyring.keep(nil, as: .unshown, in: store)
     }
     counts.damagedNames = damaged.subtracting(plain).subtracting(locked).sorted()
     counts.plain = plain.count
@@ -263,7 +263,7 @@ extension SyncPass {
     memory.checked = []
     memory.kept = []
     memory.since = options.clock()
-    guard let file = memoryFile, let bytes = try store.vaultKeys?.log.keyFile(file) else { return }
+    guard let file = memoryFile, let bytes = try store.log.keyFile(file) else { return }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     guard let first = lines.first, first.hasPrefix(Self.sinceWord),
       let since = Milliseconds(first.dropFirst(Self.sinceWord.count)), since <= memory.since,
@@ -278,15 +278,13 @@ extension SyncPass {
   mutating func remember() throws(HeartlogError) {
     // In a vault that was joined meanwhile, everything is to be looked at again.
     guard memory.scope == scope, !options.isDryRun, !options.isPull, store.corruption == nil,
-      let file = memoryFile, let keys = store.vaultKeys
-    else {
-      return
-    }
+      let file = memoryFile
+    else { return }
     let paths = memory.checked.filter { memory.catalogue.entries[$0] != nil }.sorted()
     guard paths != memory.kept else { return }
     let text = "\(Self.sinceWord)\(memory.since)\n" + paths.map { $0 + "\n" }.joined()
     guard text.utf8.count <= Self.memoryBytesMax else { return }
-    try keys.replaceKeyFile(file, with: Array(text.utf8))
+    try store.replaceKeyFile(file, with: Array(text.utf8))
     memory.kept = paths
   }
 }

@@ -56,18 +56,12 @@ extension FuzzTarget {
   }
 
   /// A whole dialogue: `u8 scene, u8 options, (u8 kind, bytes payload)*`. Checksums are made right.
-  static let dialogue = dialogueTarget("dialogue") { scene, bytes, flags in
-    try scene.hear(bytes, flags: flags)
-  }
+  static let dialogue = dialogueTarget("dialogue", checksStore: false)
 
-  /// The same with a whole store, which takes a hundred times as long.
-  static let sync = dialogueTarget("sync") { scene, bytes, flags in
-    try scene.hearInStore(bytes, flags: flags)
-  }
+  /// The same, and what the store is afterwards, which takes longer.
+  static let sync = dialogueTarget("sync", checksStore: true)
 
-  private static func dialogueTarget(
-    _ name: String, _ hear: @escaping @Sendable (Scene, [UInt8], UInt8) throws -> Void
-  ) -> FuzzTarget {
+  private static func dialogueTarget(_ name: String, checksStore: Bool) -> FuzzTarget {
     FuzzTarget(
       name, byteCountMax: 8_192,
       seeds: { _ in
@@ -89,7 +83,8 @@ extension FuzzTarget {
         messages.append(RawMessage(kind: kind, payload: Array(payload)))
       }
       // What is left is no message.
-      try hear(scenes[Int(number) % scenes.count], RawMessage.joined(messages) + reader.rest, flags)
+      try scenes[Int(number) % scenes.count].hear(
+        RawMessage.joined(messages) + reader.rest, flags: flags, checksStore: checksStore)
     }
   }
 }
@@ -137,7 +132,6 @@ private final class Scene: Sendable {
   private let files: MemoryFileSystem
   private let favorites: Set<String>
   private let options: StoreOptions
-  private let streams: RememberedStreams
   /// The store on a copy of the files, as long as nothing changed these, and while no thread uses it.
   private let opened = Mutex<(files: MemoryFileSystem, store: FavoritesStore)?>(nil)
 
@@ -220,25 +214,24 @@ private final class Scene: Sendable {
     streamCount = try opened.streamHeads().count
     // What a sync does first is done before each dialogue begins.
     try opened.prepareToShip()
-    streams = try RememberedStreams(opened)
     try opened.close()
     files.clearTrace()
   }
 
-  /// Whatever comes, a session ends.
-  func hear(_ bytes: [UInt8], flags: UInt8) throws { try hear(bytes, flags: flags, streams.copy()) }
-
   /// Whatever comes, a session ends, and the store that heard it is sound, keeps its favorites, and is the same when it is opened again.
-  func hearInStore(_ bytes: [UInt8], flags: UInt8) throws {
+  func hear(_ bytes: [UInt8], flags: UInt8, checksStore: Bool) throws {
     let unused = opened.withLock { opened in
       defer { opened = nil }
       return opened
     }
     let (files, store) = try unused ?? open()
     try hear(bytes, flags: flags, store)
-    guard !files.trace.isEmpty else { return opened.withLock { $0 = (files, store) } }
+    guard files.trace.contains(where: \.changesFiles) else {
+      files.clearTrace()
+      return opened.withLock { $0 = (files, store) }
+    }
     // Looking takes as long as the dialogue, so some are looked at, the same ones in each run.
-    if bytes.checksum(0..<bytes.count, seed: 0) % 4 == 0 {
+    if checksStore, bytes.checksum(0..<bytes.count, seed: 0) % 4 == 0 {
       try check(store, on: files)
     } else {
       try store.close()
@@ -252,7 +245,7 @@ private final class Scene: Sendable {
     return (copy, store)
   }
 
-  private func hear(_ bytes: [UInt8], flags: UInt8, _ store: any ShippedStreams) throws {
+  private func hear(_ bytes: [UInt8], flags: UInt8, _ store: FavoritesStore) throws {
     var options = SyncOptions()
     options.clock = { 1_772_500_000_000 }
     if role == .calling {
@@ -283,6 +276,15 @@ private final class Scene: Sendable {
     try state(again.digest == digest, "a store is another one when it is opened again")
     _ = try again.library("papers").add("one more")
     try again.close()
+  }
+}
+
+extension TraceOperation {
+  fileprivate var changesFiles: Bool {
+    switch self {
+    case .lock, .unlock: false
+    default: true
+    }
   }
 }
 
