@@ -217,8 +217,6 @@ package struct VaultKeys: ~Copyable {
 }
 
 extension FavoritesStore {
-  package var vaultKeys: FavoritesStore? { self }
-
   /// The source of secrets.
   var generator: KeyGenerator { KeyGenerator(random: options.random) }
 }

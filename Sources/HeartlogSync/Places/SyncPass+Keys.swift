@@ -9,17 +9,13 @@ extension SyncPass {
   mutating func beginKeys(_ listing: FolderListing) throws(HeartlogError) {
     let notJoined = HeartlogError(
       .noKey, "\(place.description) is encrypted, and this device has no key to it")
-    guard let keys = store.vaultKeys else {
-      guard listing.keys.isEmpty else { throw notJoined }
-      return
-    }
-    if store.vault?.id.isEncrypted != true, try Keyring.joiningKey(of: keys) == nil {
+    if store.vault?.id.isEncrypted != true, try Keyring.joiningKey(of: store) == nil {
       guard listing.keys.isEmpty else { throw notJoined }
       guard options.encrypts, !options.isDryRun, !options.isPull else { return }
       // A vault is encrypted before the first object is put.
-      try VaultKeys.encrypt(keys, at: options.clock())
+      try VaultKeys.encrypt(store, at: options.clock())
     }
-    var ring = try Keyring(of: keys)
+    var ring = try Keyring(of: store)
     // What was found out with the keys that are here already.
     try open(ring)
     try recall()
@@ -47,9 +43,9 @@ extension SyncPass {
     }
     if let removed = ring.ownRemoval, ring.comesBack, !options.isDryRun {
       // What counts no more goes on as a stream of its own, and this device as another one.
-      try keys.setAside(store.replica, after: removed.removal.size)
+      try store.setAside(store.replica, after: removed.removal.size)
       _ = try store.prepareToShip()
-      ring = try Keyring(of: keys)
+      ring = try Keyring(of: store)
     }
     if case .notAMember(let reason) = ring.standing {
       throw HeartlogError(.noKey, "\(place.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
