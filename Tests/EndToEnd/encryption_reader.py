@@ -188,7 +188,7 @@ class Admission:
         if self.kind == ACCEPTS:
             id = sha(labelled("heartlog accepted 1", self.admitter + self.member.public))[:16]
         elif self.kind == WITHDRAWS:
-            id = sha(labelled("heartlog withdrawn 1", self.member.public))[:16]
+            id = sha(labelled("heartlog withdrawn 1", self.member.public + self.admitter))[:16]
         return f"keys/{self.epoch.hex()}-{id.hex()}"
 
 

@@ -420,7 +420,7 @@ import Testing
       }
       // A vault has a limited number of them.
       let many = Dictionary(
-        uniqueKeysWithValues: (0..<HubLimits.invitationsMax).map { _ in (PublicKey.new(), later) })
+        uniqueKeysWithValues: (0...HubLimits.invitationsMax).map { _ in (PublicKey.new(), later) })
       #expect(try hub.engine.changeKeys(removing: [], admitting: [], inviting: many, as: member) == nil)
     }
   }
@@ -470,6 +470,78 @@ import Testing
       try put(.admission(try Admission(withdrawing: invitation, by: desk)), as: vault.member(0), hub)
       #expect(!(try names(vault.member(0), hub).contains(invitation.objectName)))
       #expect(try names(vault.member(0), hub).contains(accepted.objectName))
+    }
+  }
+
+  @Test(arguments: TestDatabase.present)
+  func invitationsThatAreOverTakeNoRoom(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
+      let (vault, desk) = (VaultID.new(), PublicKey.new())
+      let member = VaultMember(vault: vault, key: desk)
+      #expect(try hub.engine.createVault(vault, keys: AdmittedKeys([desk]), invitation: nil) == .created)
+      func invite(_ count: Int, until end: Int) throws -> [PublicKey]? {
+        let keys = (0..<count).map { _ in (PublicKey.new(), end) }
+        return try hub.engine.changeKeys(
+          removing: [], admitting: [], inviting: Dictionary(uniqueKeysWithValues: keys), as: member)
+      }
+      #expect(try invite(HubLimits.invitationsMax, until: WallClock.nanoseconds + 1) != nil)
+      #expect(try invite(HubLimits.invitationsMax, until: later) != nil)
+      #expect(try invite(1, until: later) == nil)
+      #expect(try hub.engine.keys(of: vault)?.invited.count == HubLimits.invitationsMax)
+    }
+  }
+
+  @Test(arguments: TestDatabase.present)
+  func noInvitationIsAKeyAndNoWithdrawalDeletesAnythingElse(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
+      let vault = try TestVault(deviceCount: 1)
+      let (desk, phone) = (vault.devices[0], TestVault.newKey())
+      #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil) == .created)
+      for end in [0, 1, UInt64(WallClock.nanoseconds / 1_000_000) - 1] {
+        let over = try vault.admission(of: TestVault.newKey(), by: desk, as: .invites(end: end))
+        #expect(refusal { try put(.admission(over), as: vault.member(0), hub) } == 403)
+        #expect(try !hub.engine.isAdmitted(over.member.publicKey, to: vault.id))
+      }
+      let admission = try vault.admission(of: phone, by: desk)
+      try put(.admission(admission), as: vault.member(0), hub)
+      try put(.admission(try Admission(withdrawing: admission, by: desk)), as: vault.member(0), hub)
+      #expect(try names(vault.member(0), hub).contains(admission.objectName))
+    }
+  }
+
+  @Test(arguments: TestDatabase.present)
+  func aDeviceThatAnInvitationBroughtChangesNothingUntilItIsIntroduced(database: TestDatabase) throws {
+    try withHub(database) { hub throws in
+      let vault = try TestVault(deviceCount: 1)
+      let (desk, phone, key, next) = (
+        vault.devices[0], TestVault.newKey(), TestVault.newKey(), TestVault.newKey()
+      )
+      #expect(try hub.engine.createVault(vault.id, keys: vault.keys, invitation: nil) == .created)
+      let end = UInt64(later / 1_000_000)
+      for key in [key, next] {
+        try put(
+          .admission(try vault.admission(of: key, by: desk, as: .invites(end: end))), as: vault.member(0), hub
+        )
+      }
+      let accepted = try vault.admission(of: phone, by: key, as: .accepts)
+      try put(
+        accepted.objectName, accepted.bytes, as: VaultMember(vault: vault.id, key: key.publicKey), hub,
+        isInvited: true)
+      let member = VaultMember(vault: vault.id, key: phone.publicKey)
+      let open = try vault.admission(of: next, by: desk, as: .invites(end: end))
+      try put(.admission(try Admission(withdrawing: open, by: phone)), as: member, hub)
+      try put(.admission(try vault.admission(of: TestVault.newKey(), by: phone)), as: member, hub)
+      #expect(try hub.engine.isAdmitted(next.publicKey, to: vault.id))
+      #expect(try names(member, hub).contains(open.objectName))
+      #expect(try hub.engine.keys(of: vault.id)?.devices.count == 2)
+      // A member may throw it out, and does what it wants once it was introduced.
+      #expect(try hub.engine.changeKeys(removing: [desk.publicKey], admitting: [], as: member) == nil)
+      try put(.admission(try vault.admission(of: phone, by: desk)), as: vault.member(0), hub)
+      try put(
+        .admission(try Admission(withdrawing: open, by: vault.devices[0])), as: vault.member(0), hub)
+      #expect(try !hub.engine.isAdmitted(next.publicKey, to: vault.id))
+      #expect(
+        try hub.engine.changeKeys(removing: [phone.publicKey], admitting: [], as: vault.member(0)) == nil)
     }
   }
 }

@@ -223,4 +223,64 @@ final class HubMembersTests {
     #expect(try devices[0].withdrawInvitations(at: first) == 1)
     #expect(refusal { try devices[2].join(open, through: other) } == .notAdmitted)
   }
+
+  @Test("the removal of a device that withdrew an invitation keeps nobody from the hub")
+  func removedWithdrew() throws {
+    try devices[1].join(try devices[0].invitation(to: carriers[0]), through: carriers[1])
+    try sync(0, 1)
+    let line = try devices[0].invitation(to: carriers[0])
+    #expect(try devices[1].withdrawInvitations(at: carriers[1]) == 1)
+    try sync(0)
+    try rotate(0, without: 1)
+    try sync(0, 0)
+    #expect(refusal { try devices[2].join(line, through: carriers[2]) } != nil)
+    try devices[2].join(try devices[0].invitation(to: carriers[0]), through: carriers[2])
+    try sync(0, 2)
+    #expect(devices[0].digest == devices[2].digest)
+  }
+
+  @Test(
+    "who depends on an invitation invites nobody, withdraws nothing and rotates nothing until a member has seen it"
+  )
+  func unconfirmed() throws {
+    try devices[1].join(try devices[0].invitation(to: carriers[0]), through: carriers[1])
+    #expect(refusal { _ = try devices[1].invitation(to: carriers[1]) } == .noKey)
+    #expect(refusal { try devices[1].withdrawInvitations(at: carriers[1]) } == .noKey)
+    #expect(refusal { try rotate(1) } == .noKey)
+    try sync(0, 1)
+    try rotate(1)
+    try devices[2].join(try devices[1].invitation(to: carriers[1]), through: carriers[2])
+    try sync(0, 2)
+    #expect(devices[0].digest == devices[2].digest)
+  }
+
+  @Test("a line takes no store out of the vault that it shares, and one that is spent leaves nothing")
+  func otherVault() throws {
+    let plain = try FakeHubPlace()
+    let (one, two) = (try plain.carrier(), try plain.carrier(vault: devices[1].vaultID))
+    func syncPlain() throws {
+      _ = try one.sync(devices[1], options: SyncOptions())
+      _ = try two.sync(devices[2], options: SyncOptions())
+    }
+    _ = try one.sync(devices[1], options: SyncOptions())
+    try devices[2].join(
+      try devices[1].invitation(to: one), through: try plain.carrier(vault: devices[1].vaultID))
+    try devices[2].library("papers").toggle("theirs")
+    for _ in 0..<2 { try syncPlain() }
+    try devices[1].library("papers").toggle("mine")
+    let line = try devices[0].invitation(to: carriers[0])
+    #expect(refusal { try devices[1].join(line, through: carriers[1]) } == .otherVault)
+    try syncPlain()
+    #expect(devices[1].digest == devices[2].digest && devices[1].vaultID?.isEncrypted == false)
+    // Nothing was used up.
+    try devices[3].join(line, through: carriers[3])
+    try sync(0)
+    var options = SyncOptions()
+    options.joinsVault = true
+    #expect(refusal { try devices[1].join(line, through: carriers[1], options: options) } == .notAdmitted)
+    try syncPlain()
+    try devices[1].join(try devices[0].invitation(to: carriers[0]), through: carriers[1], options: options)
+    try sync(0, 1)
+    #expect(devices[0].digest == devices[1].digest)
+  }
 }

@@ -208,6 +208,11 @@ struct KeysCommand: Command {
           "isReadable": epoch.isReadable, "devices": epoch.devices, "revoked": revoked.map(\.key),
         ], lines.map(DisplayText.visible))
     }
+    if !keys.isConfirmed, !context.isJSON {
+      try context.output.line(
+        "this device came with an invitation, and no other one has seen it yet: sync another device of the vault"
+      )
+    }
     if let reason = keys.reasonOut, !keys.isJoining { throw CommandError(.no, reason) }
     if keys.isJoining, !context.isJSON {
       try context.output.line("this device is admitted by the next sync with the encrypted folder or hub")

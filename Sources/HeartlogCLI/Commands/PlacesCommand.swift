@@ -6,35 +6,27 @@ import HeartlogSync
 /// The places with which a store has synced. Source: docs/format.md, `keys/known`.
 enum KnownPlaces {
   private static let fileName = "known"
-  private static let countMax = 64
 
   static func all(of store: FavoritesStore) throws -> [Peer] {
     let text = String(decoding: try store.log.keyFile(fileName) ?? [], as: UTF8.self)
+    var places: [Peer] = []
     // A line that a later version wrote is no place for this one.
-    return text.split(separator: "\n").compactMap { line in
-      guard let json = try? JSONValue.parse(Array(line.utf8)), let place = json["place"]?.string else {
-        return nil
-      }
-      return try? Peer(place, endpoint: json["endpoint"]?.string, isInsecure: json["isInsecure"] != nil)
+    for line in text.split(separator: "\n") {
+      guard let json = try? JSONValue.parse(Array(line.utf8)), let text = json["place"]?.string,
+        let place = try? Peer(
+          text, endpoint: json["endpoint"]?.string, isInsecure: json["isInsecure"] != nil),
+        try place.remembered != nil, !places.contains(place)
+      else { continue }
+      places.append(place)
     }
+    return places
   }
 
-  /// Remembers a place, unless it is known. A directory of a store and a command are none.
+  /// Remembers a place, unless it is known or is none.
   static func add(_ peer: Peer, to store: FavoritesStore) throws {
-    var text = peer.text
-    switch peer.address {
-    case .store, .command: return
-    case .folder(let path):
-      // Another command may run elsewhere.
-      guard let absolute = realpath(path, nil) else { return }
-      defer { free(absolute) }
-      text = "folder:\(String(cString: absolute))"
-    case .ssh, .hub, .storage: break
-    }
-    let added = try Peer(text, endpoint: peer.endpoint, isInsecure: peer.isInsecure)
+    guard let place = try peer.remembered else { return }
     let known = try all(of: store)
-    guard !known.contains(added), known.count < countMax else { return }
-    try write(known.filter { $0.text != text } + [added], to: store)
+    if !known.contains(place) { try write(known.filter { $0.text != place.text } + [place], to: store) }
   }
 
   /// Forgets the places of a name.
@@ -59,6 +51,22 @@ enum KnownPlaces {
 }
 
 extension Peer {
+  /// The place as any command names it, wherever it runs. `nil` for the directory of a store and a command, which are none.
+  var remembered: Peer? {
+    get throws {
+      switch address {
+      case .store, .command: return nil
+      case .folder(let path):
+        guard let absolute = realpath(path, nil) else { return self }
+        defer { free(absolute) }
+        return try Peer("folder:\(String(cString: absolute))")
+      // Of the vault of the store, whichever that is.
+      case .hub(let address): return try Peer(address.base)
+      case .ssh, .storage: return self
+      }
+    }
+  }
+
   var json: JSONObject {
     ["place": text, "endpoint?": endpoint, "isInsecure?": isInsecure ? true : nil]
   }
@@ -156,7 +164,8 @@ struct InviteCommand: Command {
 
   func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting(endsSoon: true)
-    let peer = try peer ?? Self.known(of: store)
+    let named = try peer ?? Self.known(of: store)
+    let peer = try named.remembered ?? named
     if let warning = peer.address.warning { context.warn(warning) }
     do {
       let carrier = try peer.address.carrier(context, endsSoon: true)
@@ -245,8 +254,17 @@ struct JoinCommand: Command {
       throw CommandError.usage(
         "an invitation leads to a folder, a hub or storage, not to \(Quoted(peer.text))")
     }
+    if case .storage = peer.address, place == nil, context.environment["HEARTLOG_WEBDAV_USER"] != nil,
+      !peer.text.hasPrefix("s3:")
+    {
+      throw CommandError.usage(
+        "the invitation leads to \(peer.text), and HEARTLOG_WEBDAV_PASSWORD is for any host",
+        hint: "If it may have the password, name it: \"heartlog join - \(peer.text)\".")
+    }
+    // What is wrong with the place should not leave a store.
+    _ = try peer.address.carrier(context, endsSoon: true)
     let directory = try context.storeDirectory()
-    if try POSIXFileSystem().info(directory) == nil {
+    if try POSIXFileSystem().info("\(directory)/store") == nil {
       try FavoritesStore.create(at: directory, options: StoreOptions(named: nil))
       context.unreported.add("the new store \(directory)")
     }

@@ -140,7 +140,12 @@ struct SyncRun {
         store, peer, try peer.address.carrier(context, endsSoon: true), joining: invitation,
         isCancelled: { false })
     } catch {
-      throw (error as? HeartlogError).map(Self.shown) ?? error
+      guard let error = error as? HeartlogError else { throw error }
+      let shown = Self.shown(error)
+      guard error.code == .otherVault, invitation != nil else { throw shown }
+      throw CommandError(
+        shown.exitCode, shown.what, at: shown.location,
+        hint: "Nothing was done. \"heartlog join - --join\" makes this store a member of the other vault.")
     }
     try show(page, store)
     try warn(page.warnings)

@@ -67,7 +67,7 @@ package struct Admission: Hashable, Sendable {
     switch kind {
     case .gives, .introduces, .invites: Self.objectName(of: member.replica, to: epoch)
     case .accepts: name(.accepted, admitter.bytes + member.publicKey.bytes)
-    case .withdraws: name(.withdrawn, member.publicKey.bytes)
+    case .withdraws: name(.withdrawn, member.publicKey.bytes + admitter.bytes)
     }
   }
 

@@ -56,10 +56,10 @@ package struct KeyState: Sendable {
     invitations[invitation] == nil ? 0 : accepted[invitation]?.count ?? 0
   }
 
-  /// Whether somebody who is no member has the key to write under, from an invitation that was copied or void.
+  /// Whether somebody who is no member has the key to write under, from an invitation that was copied.
   package var isKnownToStranger: Bool {
     accepted.contains { invitation, devices in
-      current != nil && invitations[invitation]?.epoch == current?.id
+      current != nil && invitations[invitation]?.epoch == current?.id && devices.count > 1
         && devices.contains { members[$0] == nil && removed[$0.replica] == nil }
     }
   }

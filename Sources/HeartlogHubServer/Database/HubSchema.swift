@@ -64,7 +64,7 @@ enum HubSchema {
     ) \(dialect.counters);
 
     -- The admitted keys, with the root. An owner is the beginning of the hash of its key. One that expires, in nanoseconds since 1970, is
-    -- that of an invitation; the others have 0.
+    -- that of an invitation; -1 has a device that one brought, until another introduces it, and 0 all others.
     create table members (
       vault bytea not null,
       owner bytea not null,

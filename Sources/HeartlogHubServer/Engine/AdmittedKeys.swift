@@ -40,10 +40,12 @@ struct AdmittedKeys: Hashable, Sendable {
   let removed: [ReplicaID]
   /// The keys of invitations, each of which admits one device, and until when, in nanoseconds since 1970.
   let invited: [PublicKey: Int]
+  /// Those of the keys that an invitation brought, and no other key has introduced yet. They withdraw nothing.
+  let unconfirmed: Set<PublicKey>
 
   init(
     _ keys: some Sequence<PublicKey>, root: VaultRoot? = nil, removed: some Sequence<ReplicaID> = [],
-    invited: [PublicKey: Int] = [:]
+    invited: [PublicKey: Int] = [:], unconfirmed: Set<PublicKey> = []
   ) {
     self.keys = Set(keys).union(root.map { [$0.key] } ?? []).sorted {
       $0.bytes.lexicographicallyPrecedes($1.bytes)
@@ -51,6 +53,7 @@ struct AdmittedKeys: Hashable, Sendable {
     self.root = root
     self.removed = Set(removed).sorted()
     self.invited = invited
+    self.unconfirmed = unconfirmed.intersection(self.keys)
   }
 
   /// The keys of an encrypted vault with these objects.
@@ -74,7 +77,7 @@ struct AdmittedKeys: Hashable, Sendable {
       invited: Dictionary(
         uniqueKeysWithValues: state.openInvitations.prefix(HubLimits.invitationsMax).map {
           ($0.member.publicKey, $0.hubEnd)
-        }))
+        }), unconfirmed: Set(state.unconfirmed.map(\.publicKey)))
     guard keys.count <= HubLimits.keysMax, removed.count <= KeyEpoch.removalsMax else { return nil }
   }
 
@@ -107,7 +110,11 @@ struct AdmittedKeys: Hashable, Sendable {
     }
     if let root {
       guard inviting.isEmpty else { return .failure(.notAllowed) }
-      guard !removing.contains(root.key), member.key == root.key || removing.allSatisfy({ $0 == member.key })
+      guard !removing.contains(root.key),
+        member.key == root.key
+          || removing.allSatisfy({
+            $0 == member.key || unconfirmed.contains($0) && !unconfirmed.contains(member.key)
+          })
       else { return .failure(.notAllowed) }
     }
     let invited = self.invited.merging(inviting) { $1 }.filter { !removing.contains($0.key) }
@@ -120,16 +127,19 @@ struct AdmittedKeys: Hashable, Sendable {
 
   /// Adds keys to some of these. A replica that an epoch removed never comes back.
   private func adding(
-    _ added: [PublicKey], to keys: Set<PublicKey>, invited: [PublicKey: Int]? = nil
+    _ added: [PublicKey], to keys: Set<PublicKey>, invited: [PublicKey: Int]? = nil,
+    unconfirmed: Set<PublicKey>? = nil
   ) -> AdmittedKeys {
     AdmittedKeys(
       keys.union(added.filter { !removed.contains($0.replica) }), root: root, removed: removed,
-      invited: invited ?? self.invited)
+      invited: invited ?? self.invited, unconfirmed: unconfirmed ?? self.unconfirmed)
   }
 
   /// The keys once a device has used an invitation.
   private func accepting(_ device: PublicKey, with invitation: PublicKey) -> AdmittedKeys {
-    adding([device], to: Set(keys), invited: invited.filter { $0.key != invitation })
+    adding(
+      [device], to: Set(keys), invited: invited.filter { $0.key != invitation },
+      unconfirmed: root == nil || keys.contains(device) ? unconfirmed : unconfirmed.union([device]))
   }
 
   /// What an object under `keys/` changes; `nil` for nothing.
@@ -145,12 +155,20 @@ struct AdmittedKeys: Hashable, Sendable {
     let key = admission.member.publicKey
     let after =
       switch admission.kind {
-      case .gives, .introduces: adding([key], to: Set(keys))
+      case .gives: adding([key], to: Set(keys))
+      case .introduces: adding([key], to: Set(keys), unconfirmed: unconfirmed.subtracting([key]))
       case .invites: adding([], to: Set(keys), invited: invited.merging([key: admission.hubEnd]) { $1 })
       case .accepts: accepting(key, with: admission.admitter)
       case .withdraws: adding([], to: Set(keys), invited: invited.filter { $0.key != key })
       }
-    let isSigned = admission.kind == .accepts ? isOpen(admission.admitter) : keys.contains(admission.admitter)
+    let isSigned =
+      switch admission.kind {
+      case .accepts: isOpen(admission.admitter)
+      case .gives: keys.contains(admission.admitter)
+      case .invites where admission.hubEnd <= WallClock.nanoseconds: false
+      case .introduces, .invites, .withdraws:
+        keys.contains(admission.admitter) && !unconfirmed.contains(admission.admitter)
+      }
     guard root != nil, isSigned, after != self, after.keys.count <= HubLimits.keysMax,
       after.invited.count <= HubLimits.invitationsMax
     else { return nil }
@@ -238,6 +256,8 @@ extension Admission {
   /// Until when an invitation is good, in nanoseconds since 1970; 0 for any other admission.
   fileprivate var hubEnd: Int {
     guard case .invites(let end) = kind else { return 0 }
+    // 0 would be no end.
+    guard end > 0 else { return 1 }
     return Int(clamping: end.multipliedReportingOverflow(by: 1_000_000).overflow ? .max : end * 1_000_000)
   }
 }

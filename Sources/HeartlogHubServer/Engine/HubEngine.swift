@@ -63,7 +63,7 @@ final class HubEngine: Sendable {
     _ member: VaultMember, _ connection: any SQLConnection
   ) throws(HeartlogError) -> Bool {
     try !connection.run(
-      "select 1 from members where vault = $1 and owner = $2 and (expires = 0 or expires > $3)",
+      "select 1 from members where vault = $1 and owner = $2 and (expires <= 0 or expires > $3)",
       .bytes(member.vault.bytes), .bytes(member.owner.bytes), .integer(WallClock.nanoseconds)
     ).isEmpty
   }
@@ -81,17 +81,19 @@ final class HubEngine: Sendable {
       .bytes(vault.bytes))
     guard let first = rows.first else { return nil }
     let removed = try first[2].bytes()
-    var (keys, invited): ([PublicKey], [PublicKey: Int]) = ([], [:])
+    var (keys, invited, unconfirmed): ([PublicKey], [PublicKey: Int], Set<PublicKey>) = ([], [:], [])
     for row in rows {
       guard let key = PublicKey(bytes: try row[0].bytes()) else { continue }
       let end = try row[3].integer()
-      if end == 0 { keys.append(key) } else { invited[key] = end }
+      if end > WallClock.nanoseconds { invited[key] = end }
+      if end <= 0 { keys.append(key) }
+      if end < 0 { unconfirmed.insert(key) }
     }
     return AdmittedKeys(
       keys, root: VaultRoot(bytes: try first[1].bytes()),
       removed: stride(from: 0, to: removed.count, by: 16).compactMap {
         ReplicaID(bytes: removed[$0..<min(removed.count, $0 + 16)])
-      }, invited: invited)
+      }, invited: invited, unconfirmed: unconfirmed)
   }
 
   /// Creates a vault with its first keys.
@@ -189,13 +191,14 @@ final class HubEngine: Sendable {
     try connection.run("delete from members where vault = $1", id)
     try connection.run(
       "insert into members (vault, owner, key, objects, bytes, expires) values ROWS on conflict do nothing",
-      rows: (admitted.keys.map { ($0, 0) } + admitted.invited.map { ($0, $1) }).map { key, expires in
-        let owner = SQLValue.bytes(key.replica.bytes)
-        return [
-          id, owner, .bytes(key.bytes), .integer(held[owner]?.objects ?? 0),
-          .integer(held[owner]?.bytes ?? 0), .integer(expires),
-        ]
-      })
+      rows: (admitted.keys.map { ($0, admitted.unconfirmed.contains($0) ? -1 : 0) }
+        + admitted.invited.map { ($0, $1) }).map { key, expires in
+          let owner = SQLValue.bytes(key.replica.bytes)
+          return [
+            id, owner, .bytes(key.bytes), .integer(held[owner]?.objects ?? 0),
+            .integer(held[owner]?.bytes ?? 0), .integer(expires),
+          ]
+        })
     try connection.run(
       "update vaults set root = $1, removed = $2, shared = $3, objects = $4, bytes = $5 where id = $6",
       .bytes(admitted.root?.bytes ?? []), .bytes(Array(admitted.removed.map(\.bytes).joined())),

@@ -194,18 +194,30 @@ struct HubService: Sendable {
       return VaultMember(vault: member.vault, key: admission.member.publicKey)
     }
     let keys = try changeKeys(as: member) { .success($0.following(object)) }
-    if case .admission(let admission) = object, admission.kind == .withdraws,
-      keys.keys.contains(admission.admitter)
-    {
-      // With the invitation goes the key that is wrapped in it.
-      let invitation = Admission.objectName(of: admission.member.replica, to: admission.epoch)
-      try refusals(try engine.delete(invitation, as: member))
+    if case .admission(let admission) = object {
+      let isSigned =
+        keys.keys.contains(admission.admitter) && !keys.unconfirmed.contains(admission.admitter)
+      if case .invites = admission.kind, isSigned, keys.invited[admission.member.publicKey] == nil {
+        throw HubRefusal(
+          403,
+          "The invitation is over, or the vault has \(HubLimits.invitationsMax) that are open: withdraw them")
+      }
+      if admission.kind == .withdraws, isSigned { try delete(admission, as: member) }
     }
     // What the root made is the root's, whoever carries it.
     guard let root = keys.root, object.signer == root.key || object.signer == root.previous else {
       return member
     }
     return VaultMember(vault: member.vault, key: root.key)
+  }
+
+  /// Deletes an invitation that was withdrawn: with it goes the key that is wrapped in it.
+  private func delete(_ withdrawal: Admission, as member: VaultMember) throws(HubRefusal) {
+    let name = Admission.objectName(of: withdrawal.member.replica, to: withdrawal.epoch)
+    guard case .bytes(let bytes) = try refusals(try engine.get(name, as: member) { _ in true }),
+      case .invites? = (try? Admission(bytes))?.kind
+    else { return }
+    try refusals(try engine.delete(name, as: member))
   }
 
   /// Checks whether a member may delete an object.

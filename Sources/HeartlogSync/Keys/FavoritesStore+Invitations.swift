@@ -57,7 +57,8 @@ extension FavoritesStore {
   ///   - line: What ``invitation(to:goodForSeconds:options:)`` returned.
   ///   - carrier: Through the place that the line names, or the same folder under another name.
   ///   - options: For the sync.
-  /// - Throws: `invalid` if it is no line of an invitation, `noKey` or `notAdmitted` if it is not good any more, and what a sync throws.
+  /// - Throws: `invalid` if it is no line of an invitation, `otherVault` if this store belongs to another vault with other devices and the
+  ///   options do not say to join, `noKey` or `notAdmitted` if it is not good any more, and what a sync throws.
   @discardableResult
   public func join(
     _ line: String, through carrier: any Carrier, options: SyncOptions = SyncOptions()
@@ -72,18 +73,24 @@ extension FavoritesStore {
   package func join(
     _ invitation: Invitation, through carrier: any Carrier, options: SyncOptions
   ) throws(HeartlogError) -> SyncReport {
+    // A line that somebody sent must not take a store out of its vault.
+    if let mine = vault, mine.isEstablished, mine.id != invitation.vault, !options.joinsVault {
+      throw .otherVault(mine: mine.id, theirs: invitation.vault)
+    }
     do throws(HeartlogError) {
       if let key = invitation.key {
         // The device must have a key that can be admitted.
         try prepareToShip()
         if invitation.vault.isEncrypted {
-          try Keyring.keepInvitation((invitation.vault, key), in: self)
+          try VaultKeys.join(invitation.vault, with: key, self)
         } else if let hub = carrier as? HubCarrier {
           try hub.accept(key, for: self)
         }
       }
       return try carrier.sync(self, options: options)
     } catch {
+      // What was put admits this device without it; otherwise the person joins again.
+      try Keyring.keepInvitation(nil, in: self)
       guard error.code == .notAdmitted, invitation.key != nil else { throw error }
       throw HeartlogError(
         .notAdmitted,

@@ -163,7 +163,9 @@ struct Keyring {
     get throws(HeartlogError) {
       // It lost, or was made with one that lost. Others do not know of the latter, which counts for nothing.
       guard let shown = try store.log.keyFile(Self.shownName),
-        let made = epochs.values.first(where: { $0.isOfRoot && $0.root.publicKey.bytes == shown }),
+        let made = epochs.values.first(where: {
+          $0.vault == vault && $0.isOfRoot && $0.root.publicKey.bytes == shown
+        }),
         let anchor = state.anchors.last,
         !state.anchors.contains(where: { $0.root.publicKey == made.root.publicKey })
       else { return nil }
@@ -367,6 +369,11 @@ struct Keyring {
 
   var standing: Standing {
     guard let current = state.current, let root = state.root else {
+      if code == nil, invitation != nil {
+        return .notAMember(
+          "the keys to which the invitation leads are not here yet: wait until the files of the other device have come, and join again"
+        )
+      }
       return .notAMember(
         code == nil
           ? "this device has no key of its vault: \"heartlog keys join -\" takes the recovery code, \"heartlog keys pair\" gets the keys from another device"
@@ -381,7 +388,7 @@ struct Keyring {
     let isMember = state.members[key.publicKey] != nil && keys[current.id] != nil
     if let code {
       if code.key.publicKey == root.publicKey {
-        return isMember && readsWithoutCode(current)
+        return isMember && isConfirmed && readsWithoutCode(current)
           ? .writes(current) : .joins(current, by: code.key, as: .introduces)
       }
       if !isMember {
@@ -390,26 +397,31 @@ struct Keyring {
         )
       }
     }
-    if isMember { return .writes(current) }
-    if let invitation, vault == invitation.vault {
+    // Others may not count a device that only an invitation brought.
+    if let invitation, vault == invitation.vault, !(isMember && isConfirmed) {
       let isOpen = state.openInvitations.contains {
         $0.member.publicKey == invitation.key.publicKey && $0.epoch == current.id
       }
-      guard isOpen, keys[current.id] != nil, state.acceptedCount(invitation.key.publicKey) == 0 else {
+      if isOpen, keys[current.id] != nil, state.acceptedCount(invitation.key.publicKey) == 0 {
+        return .joins(current, by: invitation.key, as: .accepts)
+      }
+      guard isMember else {
         return .notAMember(
-          "the invitation is not good any more: it was used or withdrawn, its time is over, or the keys were rotated since. Ask for another one, or wait if the other device's files are still on their way"
+          "the invitation is not good any more: it was used or withdrawn, its time is over, or the keys were rotated since. Ask for another one, or join again later if the other device's files are still on their way"
         )
       }
-      return .joins(current, by: invitation.key, as: .accepts)
     }
-    if admissions.values.contains(where: { $0.kind == .accepts && $0.member.publicKey == key.publicKey }) {
+    if isMember { return .writes(current) }
+    if admissions.values.contains(where: { accepts($0) && !isOfRemoved($0) }) {
       return .notAMember(
         "this device is no member any more: another device used its invitation, too, or the invitation was withdrawn before a member had seen it used. "
           + "Nothing that is here is lost; ask for another one")
     }
     // What admitted this device is kept here, whether it counts or not.
     if !state.introduced.contains(key.publicKey.replica),
-      admissions.values.contains(where: { $0.kind == .introduces && $0.member.publicKey == key.publicKey })
+      admissions.values.contains(where: {
+        $0.kind == .introduces && $0.member.publicKey == key.publicKey || accepts($0)
+      })
     {
       return .notAMember(
         "this device is no member any more: only a device that was removed since had admitted it. Nothing that is here is lost; to go on, "
@@ -419,6 +431,29 @@ struct Keyring {
     return .notAMember(
       "this device is no member since the keys were rotated on replica \(current.origin): the next sync of a member admits it, or the newest recovery code does, with \"heartlog keys join -\""
     )
+  }
+
+  /// Whether more than an invitation vouches for this device.
+  var isConfirmed: Bool { !state.unconfirmed.contains { $0.publicKey == key.publicKey } }
+
+  private func checkConfirmed() throws(HeartlogError) {
+    guard isConfirmed else {
+      throw HeartlogError(
+        .noKey,
+        "this device came with an invitation, and no other one has seen it yet: another device of the vault must sync first"
+      )
+    }
+  }
+
+  /// Whether this device accepted an invitation with an admission.
+  private func accepts(_ admission: Admission) -> Bool {
+    admission.kind == .accepts && admission.member.publicKey == key.publicKey
+  }
+
+  /// Whether a removed device made the invitation that was accepted.
+  private func isOfRemoved(_ admission: Admission) -> Bool {
+    let invitation = admissions[Admission.objectName(of: admission.admitter.replica, to: admission.epoch)]
+    return invitation.map { state.removed[$0.admitter.replica] != nil } ?? false
   }
 
   private func readsWithoutCode(_ epoch: KeyEpoch) -> Bool {
@@ -459,7 +494,7 @@ struct Keyring {
       try admit(try announcement(in: epoch.vault), to: epoch, as: kind, by: admitter)
     }
     guard var current else { return }
-    if state.isKnownToStranger
+    if isConfirmed && state.isKnownToStranger
       || state.isExposed && state.members.values.map(\.replica).min() == key.publicKey.replica
     {
       current = try makeEpoch(at: time)
@@ -494,9 +529,8 @@ struct Keyring {
 
   /// Vouches for the devices that invitations brought, and withdraws the invitations that were used or are over.
   private mutating func confirm(in current: KeyEpoch, at time: Milliseconds) throws(HeartlogError) {
-    let unconfirmed = state.unconfirmed
-    guard !unconfirmed.contains(where: { $0.publicKey == key.publicKey }) else { return }
-    for member in unconfirmed { try admit(member, to: current, as: .introduces, by: key) }
+    guard isConfirmed else { return }
+    for member in state.unconfirmed { try admit(member, to: current, as: .introduces, by: key) }
     let over = state.openInvitations.filter { invitation in
       invitation.epoch != current.id || state.acceptedCount(invitation.member.publicKey) > 0
         || end(ofInvitation: invitation.member.publicKey).map { $0 < time } ?? true
@@ -517,6 +551,7 @@ struct Keyring {
   /// - Throws: `noKey` if this device is no member, or only an invitation vouches for it so far.
   mutating func invite(until end: Milliseconds) throws(HeartlogError) -> SigningKey {
     guard let current, let vault else { throw notAMember }
+    try checkConfirmed()
     var generator = store.generator
     let made = SigningKey(using: &generator)
     let member = try making { try Member(made, agreementKey: AgreementKey(of: made), vault: vault) }
@@ -525,7 +560,10 @@ struct Keyring {
   }
 
   /// Withdraws open invitations.
+  ///
+  /// - Throws: `noKey` if only an invitation vouches for this device: nobody would believe it.
   mutating func withdraw(_ invitations: [Admission]) throws(HeartlogError) {
+    try checkConfirmed()
     for invitation in invitations {
       let withdrawal = try making { try Admission(withdrawing: invitation, by: key) }
       add(.admission(withdrawal))
@@ -569,6 +607,7 @@ struct Keyring {
   @discardableResult
   mutating func makeEpoch(at time: Milliseconds) throws(HeartlogError) -> KeyEpoch {
     guard let root = state.root, current != nil else { throw notAMember }
+    try checkConfirmed()
     let devices = Array(state.members.values)
     return try make(
       root: root, devices: devices, removals: [], generation: state.anchors.count - 1, by: key, at: time)

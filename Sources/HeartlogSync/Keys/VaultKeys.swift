@@ -44,6 +44,7 @@ package struct VaultKeys: ~Copyable {
   package static func join(_ vault: VaultID, with key: SigningKey, _ store: FavoritesStore)
     throws(HeartlogError)
   {
+    try Keyring.keep(nil, in: store)
     try Keyring.keepInvitation((vault, key), in: store)
   }
 
@@ -51,7 +52,7 @@ package struct VaultKeys: ~Copyable {
   ///
   /// - Parameter end: until when it is good, in milliseconds since 1970.
   /// - Returns: The key that admits one device.
-  /// - Throws: `noKey` if this device is no member.
+  /// - Throws: `noKey` if this device is no member, or no other one has confirmed it.
   package mutating func invite(until end: Milliseconds) throws(HeartlogError) -> SigningKey {
     try ring.invite(until: end)
   }
@@ -59,7 +60,7 @@ package struct VaultKeys: ~Copyable {
   /// Withdraws all invitations that are open.
   ///
   /// - Returns: How many there were.
-  /// - Throws: `noKey` if this device is no member.
+  /// - Throws: `noKey` if this device is no member, or no other one has confirmed it.
   package mutating func withdrawInvitations() throws(HeartlogError) -> Int {
     let open = ring.state.openInvitations
     try ring.withdraw(open)
@@ -118,6 +119,7 @@ package struct VaultKeys: ~Copyable {
   /// - Throws: `invalid` if it is none; the message says where the mistake is.
   package mutating func join(_ text: String) throws(HeartlogError) {
     try Keyring.keep(try Self.code(text), in: store)
+    try Keyring.keepInvitation(nil, in: store)
     ring = try Keyring(of: store)
   }
 
@@ -182,6 +184,9 @@ package struct VaultKeys: ~Copyable {
 
   /// The members of the vault.
   package var members: [ReplicaID] { ring.state.members.values.map(\.replica).sorted() }
+
+  /// Whether more than an invitation vouches for this device.
+  package var isConfirmed: Bool { ring.isConfirmed }
 
   /// Why this device cannot write to an encrypted place; `nil` if it can, or will once it has synced.
   package var reasonOut: String? {

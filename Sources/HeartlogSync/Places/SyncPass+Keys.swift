@@ -36,6 +36,10 @@ extension SyncPass {
         "\(place.description) is encrypted with the keys of another vault than those of this device, or not all of them are here yet"
       )
     }
+    // An invitation that leads nowhere must not take the store out of its vault.
+    if ring.vault != store.vault?.id, ring.code == nil, case .notAMember(let reason) = ring.standing {
+      throw HeartlogError(.noKey, "\(place.description) is encrypted: \(reason)")
+    }
     if !options.isDryRun {
       if let vault = ring.vault { try join(vault) }
       // Whoever is out should know it from now on.
@@ -97,7 +101,11 @@ extension SyncPass {
         guard case .bytes(let bytes) = try place.get(object.name, bytesMax: KeyEpoch.bytesMax),
           case .admission(let other)? = try? KeyObject(bytes), ring.serves(other)
         else {
-          try delete(object.name)
+          // At a hub only the root may.
+          do throws(HeartlogError) { try delete(object.name) } catch {
+            guard error.code == .notAdmitted else { throw error }
+            continue
+          }
           try put(object.name, object.bytes)
           continue
         }

@@ -58,7 +58,7 @@ struct InvitationTests {
     let withdrawn = try Admission(withdrawing: scene.invitation, by: desk.key)
     state = scene.state([scene.invitation, accepted, withdrawn])
     #expect(Set(state.members.keys) == [desk.key.publicKey] && state.openInvitations.isEmpty)
-    #expect(state.isKnownToStranger && state.isWithdrawn(scene.invited.key.publicKey))
+    #expect(!state.isKnownToStranger && state.isWithdrawn(scene.invited.key.publicKey))
     let confirmed = try scene.sample.admission(of: phone, to: scene.first, by: desk.key)
     state = scene.state([scene.invitation, accepted, withdrawn, confirmed])
     #expect(

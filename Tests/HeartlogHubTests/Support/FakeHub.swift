@@ -233,12 +233,21 @@ final class FakeHub: HTTPTransport {
       vault.objects.append((name, request.body ?? [], vault.number))
       if name.hasPrefix("keys/"), let id = VaultID(parts[2]), id.isEncrypted {
         update(&vault, id)
+        vault.objects.removeAll { object in
+          guard let admission = try? Admission(object.bytes), case .invites = admission.kind else {
+            return false
+          }
+          return vault.state?.isWithdrawn(admission.member.publicKey) == true
+        }
         state.sessions = state.sessions.filter {
           $0.value.vault != parts[2] || (vault.keys + vault.open).contains($0.value.key)
         }
       }
       return answer(201)
     case ("DELETE", "objects"):
+      if name.hasPrefix("keys/"), let root = vault.state?.root, root.publicKey.description != session.key {
+        return error(403, "only the root deletes keys")
+      }
       vault.objects.removeAll { $0.name == name }
       return answer(204, "")
     case (_, "keys"):

@@ -35,6 +35,8 @@ final class KeyWorld: SimulatedWorld {
   /// What a person does, or a thief.
   private enum Command {
     case join(VaultDevice)
+    /// A member invites a device.
+    case invite(VaultDevice)
     case rotate(VaultDevice)
     case renew(VaultDevice)
     /// The thief goes on with what it has, and puts it where the others are.
@@ -139,7 +141,7 @@ final class KeyWorld: SimulatedWorld {
     let steps = random.chance(50) ? 5...5 : Self.stepsOfCommands
     for number in 0..<profile.joiners {
       guard let device = try? newDevice("joiner-\(number)") else { continue }
-      add(.join(device), steps)
+      add(random.chance(40) ? .invite(device) : .join(device), steps)
     }
     for _ in 0..<profile.rotations { add(.rotate(random.element(of: members) ?? members[0]), steps) }
     for _ in 0..<profile.renewals { add(.renew(members[random.number(0...1)]), steps) }
@@ -191,6 +193,16 @@ final class KeyWorld: SimulatedWorld {
       tell("\(device.name) gets the code on the paper")
       try join(device, with: paper)
       device.isJoiner = true
+      if profile.watches { device.carrier = PlaceCarrier(device.place) }
+      devices.append(device)
+    case .invite(let device):
+      let member = try random.element(
+        of: devices.filter { try VaultKeys(of: $0.store).reasonOut == nil && $0.written > 0 })
+      guard let member, let vault = devices[0].store.vaultID else { return try run(.join(device)) }
+      tell("\(member.name) invites \(device.name)")
+      var keys = try VaultKeys(of: member.store)
+      try VaultKeys.join(vault, with: try keys.invite(until: clock.milliseconds + 86_400_000), device.store)
+      device.isInvited = true
       if profile.watches { device.carrier = PlaceCarrier(device.place) }
       devices.append(device)
     case .rotate(let device):
@@ -266,6 +278,8 @@ final class KeyWorld: SimulatedWorld {
     guard error.code == .noKey else { return false }
     if error.message.contains("only a device that was removed") { return isThiefRemoved }
     if error.message.contains("here yet") { return network.isLate }
+    // The member has not put it yet, or a rotation voided it.
+    if error.message.contains("invitation") { return device.isInvited }
     if error.message.contains("no member since") { return epochsOfPersons > 1 }
     return device.isJoiner && !codes.isEmpty && error.message.contains("code is void")
   }
@@ -350,7 +364,9 @@ final class KeyWorld: SimulatedWorld {
     for _ in 0..<2 { try round(excusing: true) }
     if codes.isEmpty { try checkQuiet() }
     let good = try goodCode()
-    for device in devices where try VaultKeys(of: device.store).reasonOut != nil {
+    for device in devices {
+      let keys = try VaultKeys(of: device.store)
+      guard !keys.isEncrypted || keys.reasonOut != nil else { continue }
       try join(device, with: good)
     }
     for _ in 0..<2 { try round(excusing: false) }
@@ -520,6 +536,7 @@ private final class VaultDevice {
   /// Goes on where it was, as a program that watches does; nil for one that looks at everything at each sync.
   var carrier: PlaceCarrier?
   var isJoiner = false
+  var isInvited = false
   /// How many items it wrote.
   private(set) var written = 0
 
