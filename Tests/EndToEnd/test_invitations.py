@@ -106,6 +106,69 @@ class FolderInvitations(Invitations, TestCase):
             self.assertEqual(reader.invitation_of("heartlog://" + line)[2], place)
             self.expect(64, phone("join", "heartlog://" + line))
 
+    def test_a_line_that_is_spent_keeps_a_store_from_nothing(self):
+        phone, _ = self.vault("--encrypted")
+        line = self.invite(phone)
+        tablet = self.new("tablet")
+        self.expect(0, tablet("join", line))
+        desk, other, shared = self.store("desk"), self.store("other"), self.folder / "shared"
+        shared.mkdir()
+        self.expect(0, other("add", "papers", "theirs"))
+        for store in desk, other, desk:
+            self.expect(0, store("sync", f"folder:{shared}"))
+        self.expect(1, other("join", line), "the invitation is not good any more")
+        self.expect(0, other("sync", f"folder:{shared}"))
+        # Nor does one that is good take it out of the vault that it shares.
+        good = self.invite(phone)
+        self.expect(0, desk("sync", f"folder:{shared}"))
+        self.expect(64, desk("join", good), "join - --join")
+        self.expect(0, desk("sync", f"folder:{shared}"))
+        self.assertEqual(list((shared / "keys").glob("*")) if (shared / "keys").exists() else [], [])
+        self.expect(0, desk("join", good, "--join"))
+        self.assertEqual(self.ids(desk), {"first", "theirs"})
+
+    def test_a_new_device_decides_nothing_before_another_one_has_seen_it(self):
+        phone, _ = self.vault("--encrypted")
+        tablet = self.new("tablet")
+        self.expect(0, tablet("join", self.invite(phone)))
+        self.assertIn("no other one has seen it yet", self.expect(0, tablet("keys")).out)
+        for words in ("invite",), ("invite", "--revoke"), ("keys", "rotate"):
+            self.expect(1, tablet(*words), "another device of the vault must sync first")
+        self.expect(0, phone("sync"))
+        self.expect(0, tablet("sync"))
+        self.assertNotIn("no other one has seen it yet", self.expect(0, tablet("keys")).out)
+        self.expect(0, tablet("keys", "rotate"))
+
+    def test_a_folder_that_is_still_on_its_way_is_named(self):
+        phone, cloud = self.vault("--encrypted")
+        line, tablet, held = self.invite(phone), self.new("tablet"), self.folder / "held"
+        (cloud / "keys").rename(held)
+        pathlib.Path(tablet.path).mkdir()
+        self.expect(1, tablet("join", line), "are not here yet")
+        held.rename(cloud / "keys")
+        self.expect(0, tablet("join", line))
+        self.assertEqual(self.ids(tablet), {"first"})
+
+    def test_a_password_for_any_host_goes_to_none_that_only_the_line_names(self):
+        import encryption_reader as reader
+        place = b"davs://192.0.2.1/favorites"
+        content = b"\1" + bytes(17) + bytes([len(place)]) + place + b"\0"
+        line = "heartlog://" + reader.base64.urlsafe_b64encode(
+            content + reader.sha(reader.labelled("heartlog invitation 1", content))[:4]).decode().rstrip("=")
+        tablet = self.new("tablet")
+        self.expect(64, tablet("join", line, env=environment(HEARTLOG_WEBDAV_USER="anna", HEARTLOG_WEBDAV_PASSWORD="secret")), "is for any host")
+        self.assertFalse(pathlib.Path(tablet.path).exists())
+
+    def test_only_places_are_remembered(self):
+        phone, cloud = self.vault()
+        known = pathlib.Path(phone.path) / "keys" / "known"
+        ran = self.folder / "ran"
+        known.write_text(known.read_text() * 2 + json.dumps({"place": f"exec:touch {ran}"}) + "\n" + json.dumps({"place": "/etc"})
+                         + "\nnonsense\n{}\n")
+        self.assertEqual(self.expect(0, phone("places")).out, f"folder:{cloud}\n")
+        self.expect(0, phone("sync"))
+        self.assertFalse(ran.exists())
+
     def test_a_terminal_shows_a_code(self):
         phone, _ = self.vault("--encrypted")
         words = " ".join([str(BINARY), "--store", str(phone.path), "invite"])
