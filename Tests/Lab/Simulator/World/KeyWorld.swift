@@ -196,8 +196,11 @@ final class KeyWorld: SimulatedWorld {
       if profile.watches { device.carrier = PlaceCarrier(device.place) }
       devices.append(device)
     case .invite(let device):
-      let member = try random.element(
-        of: devices.filter { try VaultKeys(of: $0.store).reasonOut == nil && $0.written > 0 })
+      let members = try devices.filter { device in
+        let keys = try VaultKeys(of: device.store)
+        return keys.isEncrypted && keys.reasonOut == nil && keys.isConfirmed
+      }
+      let member = random.element(of: members)
       guard let member, let vault = devices[0].store.vaultID else { return try run(.join(device)) }
       tell("\(member.name) invites \(device.name)")
       var keys = try VaultKeys(of: member.store)
