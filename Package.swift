@@ -100,8 +100,8 @@ let package = Package(
     .target(
       name: "HeartlogCLI",
       dependencies: [
-        linux("CQRencode"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog", "HeartlogLibraries",
-        "HeartlogInterchange", "HeartlogSync",
+        linux("CQRencode"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync",
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -30,7 +30,8 @@ extension SyncPass {
         idleKeys.insert(object.name)
       }
     }
-    guard listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
+    // Otherwise no code and no invitation leads to a vault, which `standing` says.
+    guard ring.vault == nil || listing.keys.isEmpty || listing.keys.contains(where: ring.has) else {
       throw HeartlogError(
         .noKey,
         "\(place.description) is encrypted with the keys of another vault than those of this device, or not all of them are here yet"

@@ -46,7 +46,10 @@ extension SyncPass {
       case .unsound: break
       }
     }
-    let counted = stream == writer ? own : found.filter { !outdated.contains($0.path) } + redacted
+    var counted = stream == writer ? own : redacted
+    for file in found where stream != writer && !outdated.contains(file.path) {
+      if try isReadable(file, head) { counted.append(file) }
+    }
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
         of: stream, after: range.lowerBound - 1, upTo: CommitNumber(rawValue: range.upperBound))
@@ -59,6 +62,16 @@ extension SyncPass {
     }
     try merge(own, of: head, as: writer)
     for path in outdated.sorted() { try remove(path) }
+  }
+
+  /// Whether the members can read a file. What somebody wrote who is none may be under an epoch of a removed device, which they read until
+  /// they knew of that.
+  private mutating func isReadable(_ file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Bool {
+    guard let ring, file.kind == .run, !file.name.isEnd, file.name.last <= head.commit.rawValue,
+      !ring.state.members.values.contains(where: { $0.replica == file.writer })
+    else { return true }
+    if case .sound = try soundness(of: file, head) { return true }
+    return false
   }
 
   /// Replaces files with content that was erased in this store by copies without it: those of this device, and of devices that write no
