@@ -106,6 +106,14 @@ struct StorageTests {
     // Its writer replaces it, whether it was listed or not.
     try storage.place.put(Self.name(2), [2])
     #expect(try storage.place.get(Self.name(2), bytesMax: 10) == .bytes([2]))
+    // So it does with the beginning of its bytes, which is left of a put that broke off, and with nothing else.
+    for listed in [false, true] {
+      storage.replace(Self.name(3), with: [1, 2])
+      if listed { _ = try storage.place.list(after: nil) }
+      #expect(code { try storage.place.put(Self.name(3), [1, 3, 3]) } == .exists)
+      try storage.place.put(Self.name(3), [1, 2, 3])
+      #expect(try storage.place.get(Self.name(3), bytesMax: 10) == .bytes([1, 2, 3]))
+    }
     for name in ["../x", "notes & more.txt", ""] {
       #expect(code { try storage.place.put(name, [1]) } == .invalid)
     }

@@ -137,7 +137,7 @@ package struct StoragePlace: Place {
     }
     if answer.status == 412 {
       if try isThere(name, bytes) { return }
-      // An empty file stands there, which a server made before the bytes came that never came.
+      // An empty file stands there, or the beginning of this one: a server made it before the bytes came that never came.
       answer = try sendUnchecked(request)
     }
     try check(answer, request)
@@ -150,6 +150,8 @@ package struct StoragePlace: Place {
   private func isThere(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) -> Bool {
     switch try get(name, bytesMax: bytes.count) {
     case .bytes(bytes): true
+    // What is left of a put that broke off.
+    case .bytes(let found) where bytes.starts(with: found): false
     case .absent: false
     default: throw HeartlogError(.exists, "\(name) exists already, with other bytes")
     }
