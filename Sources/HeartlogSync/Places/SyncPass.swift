@@ -271,7 +271,14 @@ extension SyncPass {
     else { return }
     memory.since = since
     memory.kept = Array(lines.dropFirst())
-    memory.checked = Set(memory.kept)
+    for line in memory.kept {
+      let parts = line.split(separator: " ")
+      // One that has another size by now is looked at again: a put that broke off may end after the one that followed it.
+      guard parts.count == 2, let path = parts.first.map(String.init),
+        memory.catalogue.entries[path].map({ Self.size(of: $0) == parts[1] }) ?? true
+      else { continue }
+      memory.checked.insert(path)
+    }
   }
 
   /// Writes down what was found out, for the next process.
@@ -280,11 +287,15 @@ extension SyncPass {
     guard memory.scope == scope, !options.isDryRun, !options.isPull, store.corruption == nil,
       let file = memoryFile
     else { return }
-    let paths = memory.checked.filter { memory.catalogue.entries[$0] != nil }.sorted()
-    guard paths != memory.kept else { return }
-    let text = "\(Self.sinceWord)\(memory.since)\n" + paths.map { $0 + "\n" }.joined()
+    let lines = memory.checked.compactMap { path in
+      memory.catalogue.entries[path].map { "\(path) \(Self.size(of: $0))" }
+    }.sorted()
+    guard lines != memory.kept else { return }
+    let text = "\(Self.sinceWord)\(memory.since)\n" + lines.map { $0 + "\n" }.joined()
     guard text.utf8.count <= Self.memoryBytesMax else { return }
     try store.replaceKeyFile(file, with: Array(text.utf8))
-    memory.kept = paths
+    memory.kept = lines
   }
+
+  private static func size(of entry: ObjectList.Entry) -> String { entry.byteCount.map(String.init) ?? "?" }
 }
