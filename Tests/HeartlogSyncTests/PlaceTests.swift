@@ -45,7 +45,9 @@ struct PlaceTests {
     arguments: ObjectPlace.Kind.allCases)
   func putTwice(kind: ObjectPlace.Kind) throws {
     let objects = try ObjectPlace(kind).objects
-    for other in [[1, 2, 4], [1, 2], [1, 2, 3, 4]] as [[UInt8]] {
+    // To a server of files, what these bytes begin with is left of a put that broke off: `StorageTests`.
+    let isStorage = kind == .webDAV || kind == .s3
+    for other in [[1, 2, 4], [1, 2], isStorage ? [1, 2, 4, 4] : [1, 2, 3, 4]] as [[UInt8]] {
       try objects.put(name(1), [1, 2, 3])
       let error = #expect(throws: HeartlogError.self) { try objects.put(name(1), other) }
       #expect(error?.code == .exists && error?.message.contains(name(1)) == true)
