@@ -147,6 +147,7 @@ struct SyncRun {
         shown.exitCode, shown.what, at: shown.location,
         hint: "Nothing was done. \"heartlog join - --join\" makes this store a member of the other vault.")
     }
+    if !options.isDryRun { try KnownPlaces.add(peer, to: store) }
     try show(page, store)
     try warn(page.warnings)
     return page
@@ -210,7 +211,7 @@ struct SyncRun {
     // The carrier of a folder remembers what it has read; the directory of a store is opened again for each round.
     let kept: (any Carrier)? =
       if case .store = peer.address { nil } else { try peer.address.carrier(context, endsSoon: false) }
-    var hasReportedFailure = false
+    var (hasReportedFailure, isKnown) = (false, false)
     /// The incomplete parts of the last round, which are reported once.
     var reported: [String] = []
     var warned: Set<ReplicaID?> = []
@@ -224,6 +225,8 @@ struct SyncRun {
         let page = try round(
           store, peer, try kept ?? peer.address.carrier(context, endsSoon: false),
           isCancelled: { StopSignal.isRaised })
+        if !isKnown { try KnownPlaces.add(peer, to: store) }
+        isKnown = true
         let incomplete = page.report.skipped.map(\.reason) + [page.report.peerDamage].compactMap(\.self)
         if page.hasNews || incomplete != reported { try show(page, store) }
         reported = incomplete
@@ -281,7 +284,6 @@ struct SyncRun {
       throw error
     }
     try context.opened.closePeers(of: store)
-    if !options.isDryRun { try KnownPlaces.add(peer, to: store) }
     let page = SyncPage(
       report: report, peer: peer.text, isPull: options.isPull, conflicts: store.conflicts.count,
       withoutContent: store.read { $0.eventsWithoutContent }, place: peer.address.place)

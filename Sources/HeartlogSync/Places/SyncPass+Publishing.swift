@@ -16,10 +16,11 @@ extension SyncPass {
     }
     let heads = try store.streamHeads()
     let revoked = ring?.revoked ?? [:]
+    let members = ring.map { Set($0.state.members.values.map(\.replica)) }
     // What a revoked device wrote behind the last commit that counts is not spread.
     for head in heads where revoked[head.replica].map({ head.commit.rawValue <= $0 }) ?? true {
       try skippingIfDamaged(head.replica, heads) { (round) throws(HeartlogError) in
-        try round.publish(head, as: writer, files[head.replica] ?? [])
+        try round.publish(head, as: writer, files[head.replica] ?? [], members)
         try round.publishCheckpoint(head, as: writer, listing)
         try round.publishEvidence(head, as: writer, listing)
       }
@@ -27,7 +28,7 @@ extension SyncPass {
   }
 
   private mutating func publish(
-    _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile]
+    _ head: StreamHead, as writer: ReplicaID, _ found: [FolderFile], _ members: Set<ReplicaID>?
   ) throws(HeartlogError) {
     let stream = head.replica
     let (found, redacted) = try redacting(found, of: head, as: writer)
@@ -48,7 +49,9 @@ extension SyncPass {
     }
     var counted = stream == writer ? own : redacted
     for file in found where stream != writer && !outdated.contains(file.path) {
-      if try isReadable(file, head) { counted.append(file) }
+      // What somebody wrote who is no member may be under an epoch of a removed device, which is read until one knows of the removal.
+      if let members, !members.contains(file.writer), try !isReadable(file, head) { continue }
+      counted.append(file)
     }
     for range in try missing(of: head, files: counted) {
       let damage = try store.damage(
@@ -64,12 +67,9 @@ extension SyncPass {
     for path in outdated.sorted() { try remove(path) }
   }
 
-  /// Whether the members can read a file. What somebody wrote who is none may be under an epoch of a removed device, which they read until
-  /// they knew of that.
+  /// Whether a file of commits that are here can be read with the keys that count.
   private mutating func isReadable(_ file: FolderFile, _ head: StreamHead) throws(HeartlogError) -> Bool {
-    guard let ring, file.kind == .run, !file.name.isEnd, file.name.last <= head.commit.rawValue,
-      !ring.state.members.values.contains(where: { $0.replica == file.writer })
-    else { return true }
+    guard file.kind == .run, !file.name.isEnd, file.name.last <= head.commit.rawValue else { return true }
     if case .sound = try soundness(of: file, head) { return true }
     return false
   }
