@@ -4,8 +4,11 @@ import Heartlog
 import HeartlogFiles
 import HeartlogEngine
 import HeartlogSync
+import HeartlogTesting
 
 /// Several devices, their processes and disks, and the network between them, all driven by one seed.
+///
+/// The devices sync with each other, through folders that a courier carries, and through a server: all at once.
 final class World: SimulatedWorld {
   static let libraries = ["papers", "books"]
   /// Two of them differ in nothing but case.
@@ -13,6 +16,10 @@ final class World: SimulatedWorld {
 
   let devices: [Device]
   private let uptime = SimulatedUptime()
+  private let server: any Place
+  /// What is behind the server, if that is a share or a bucket.
+  private let storage: FakeStorage?
+  private let network: Network
   private var ledger = Ledger()
   private let seed: UInt64
   private let profile: Profile
@@ -69,6 +76,19 @@ final class World: SimulatedWorld {
           uptime: uptime, keepsTrace: tellsStory))
     }
     self.devices = devices
+    let network = Network(RandomSource(seed: seed ^ 0x5EED_0F4E_7C15_9E37))
+    self.network = network
+    storage =
+      switch seed % 3 {
+      case 0: nil
+      case 1: FakeStorage(.webDAV, seed % 2 == 0 ? .kept : .refused)
+      default: FakeStorage(.s3, seed % 2 == 0 ? .kept : .ignored, pageMax: 5)
+      }
+    let hub = MemoryPlace(pageMax: 5) { network.random.next() }
+    server = storage?.place ?? hub
+    network.losesCalls = profile.damagesNetwork
+    network.isLate = profile.damagesNetwork
+    if profile.damagesNetwork { hub.faults = MemoryPlace.Faults(each: 10) }
   }
 
   private func tell(_ text: @autoclosure () -> String) {
@@ -166,9 +186,10 @@ final class World: SimulatedWorld {
     case 64..<66:
       run("compact", device, app) { _ = try store.compact() }
     case 66..<72: try close(device, app, store)
-    case 72..<82: dialogue(device, app, store)
-    case 82..<88: folder(device, app, store)
-    case 88..<92: try courier()
+    case 72..<79: dialogue(device, app, store)
+    case 79..<84: folder(device, app, store)
+    case 84..<88: try courier()
+    case 88..<92: sync(device, app, store)
     case 92..<95: disturb(device)
     case 95..<98: if profile.losesPower { try losePower(device) }
     default: if profile.kills { kill(device, app) }
@@ -369,16 +390,9 @@ final class World: SimulatedWorld {
       if random.chance(20) { faults.bytesUntilChange = random.number(0...2_000) }
     }
     let (near, distant) = Wire.connect(app.process, other.process, faults: faults)
-    let clock = { @Sendable in device.wallTime }
-    func options() -> SyncOptions {
-      var options = SyncOptions()
-      options.joinsVault = false
-      options.clock = clock
-      return options
-    }
-    var calling = options()
-    calling.joinsVault = true
-    let serving = options()
+    let calling = options(of: device)
+    var serving = calling
+    serving.joinsVault = false
     let heads = Heads()
     run("sync with \(name(peer, other))", device, app) {
       defer { near.close() }
@@ -429,13 +443,34 @@ final class World: SimulatedWorld {
   private final class Heads { var value: [StreamHead] = [] }
 
   private func folder(_ device: Device, _ app: App, _ store: FavoritesStore) {
-    var options = SyncOptions()
-    options.joinsVault = true
-    options.clock = { device.wallTime }
+    let options = options(of: device)
     run("sync with the folder", device, app) {
       let carrier = FolderCarrier(Device.folderPath, on: device.files(of: app.process))
       _ = try carrier.sync(store, options: options)
     }
+  }
+
+  /// Syncs through the server, as each process does it: with nothing in its memory of what it saw there before.
+  private func sync(_ device: Device, _ app: App, _ store: FavoritesStore) {
+    let options = options(of: device)
+    let place = remotePlace(app.process)
+    run("sync with the server", device, app) {
+      _ = try PlaceCarrier(place).sync(store, options: options)
+    }
+  }
+
+  private func remotePlace(_ process: SimulatedProcess) -> RemotePlace {
+    guard let storage else { return RemotePlace(server, network, process) }
+    return RemotePlace(storage.place, network, process) { name, part in
+      if storage.objects[name] == nil { storage.replace(name, with: part) }
+    }
+  }
+
+  private func options(of device: Device) -> SyncOptions {
+    var options = SyncOptions()
+    options.joinsVault = true
+    options.clock = { device.wallTime }
+    return options
   }
 
   // MARK: - What happens to them
@@ -595,7 +630,8 @@ final class World: SimulatedWorld {
       for operation in device.disk.trace.suffix(40) { tell("disk \(device.index): \(operation)") }
       throw Violation("device \(device.index) finds damage in what was never damaged: \(finding)")
     }
-    for finding in findings { device.damaged.insert(finding.replica) }
+    // A last frame that rotted looks as one whose write was interrupted, and is named so.
+    for finding in store.findings where device.isRotten { device.damaged.insert(finding.replica) }
     let reader: LogReader
     do throws(HeartlogError) { reader = try store.readLog() } catch {
       if device.isRotten { return }
@@ -726,12 +762,22 @@ final class World: SimulatedWorld {
       try checkLog(device, stores[stores.count - 1].1)
     }
     guard stores.count > 1 else { return }
+    network.losesCalls = false
+    network.isLate = false
+    (server as? MemoryPlace)?.faults = MemoryPlace.Faults()
+    // Whichever way they meet, they end up the same.
+    let meetsAtServer = random.chance(50)
     var skipped: [SyncReport.SkippedStream] = []
     for _ in 0..<3 {
       skipped = []
-      for (device, store) in stores.dropFirst() {
+      for (device, store) in stores {
         do throws(HeartlogError) {
-          skipped += try exchange(device, store, stores[0].0, stores[0].1)
+          if meetsAtServer {
+            skipped += try PlaceCarrier(remotePlace(device.apps[0].process))
+              .sync(store, options: options(of: device)).skipped
+          } else if device !== stores[0].0 {
+            skipped += try exchange(device, store, stores[0].0, stores[0].1)
+          }
         } catch { throw Violation("at the end, device \(device.index) cannot sync: \(error)") }
       }
     }
@@ -754,7 +800,8 @@ final class World: SimulatedWorld {
           }
         }
         throw Violation(
-          "after all syncs, devices \(stores[0].0.index) and \(device.index) show different things: \(heads)")
+          "after all syncs\(meetsAtServer ? " with the server" : ""), devices \(stores[0].0.index) and \(device.index) "
+            + "show different things: \(heads)")
       }
       if store.conflicts != stores[0].1.conflicts, !lacksContent {
         throw Violation(
