@@ -279,6 +279,77 @@ struct SealingTests {
     #expect(try store.read().commits == open.projection.commits)
   }
 
+  @Test("a large block of a received stream stays as it is, between small ones that are joined")
+  func largeBlocks() throws {
+    let (source, _) = try TestStore.inMemory(seed: 1)
+    let (store, files) = try TestStore.inMemory(seed: 2)
+    let (writer, receiver) = (try source.open(), try store.open())
+    for events in [1, 1, 20_000, 20_000, 1, 1] {
+      try writer.write(events, .buffered, events: events, bytes: 0)
+    }
+    try writer.log.flush()
+    var bodies: [[UInt8]] = []
+    for (after, last) in [(0, 1), (1, 2), (2, 4), (4, 5), (5, 6)] as [(UInt64, UInt64)] {
+      let run = try #require(
+        try writer.log.streamRun(of: writer.replica, after: after, upTo: CommitNumber(rawValue: last)))
+      bodies.append(run.body)
+      _ = try receiver.log.receive(run)
+    }
+    let root = try receiver.log.streamHeads().first { $0.replica == writer.replica }?.root
+    _ = try receiver.log.seal()
+    let name = try #require(try store.names(of: writer.replica).first)
+    #expect(try frames(store, files, writer.replica, name).map(\.0.commitCount) == [2, 2, 2])
+    let sealed = try files.contents(of: "\(store.path)/replicas/\(writer.replica)/\(name)")
+    #expect(sealed.firstRange(of: bodies[2]) != nil && sealed.firstRange(of: bodies[0]) == nil)
+    #expect(try store.verify().allSatisfy { $0.finding == nil })
+    let reopened = try store.open()
+    #expect(reopened.projection.commits(of: writer.replica) == writer.projection.commits)
+    #expect(try reopened.log.streamHeads().first { $0.replica == writer.replica }?.root == root)
+  }
+
+  @Test("a large block is compared with what is claimed of the commits in it", arguments: [2, 3, 4, 5])
+  func largeBlockClaims(size: UInt64) throws {
+    let (source, _) = try TestStore.inMemory(seed: 1)
+    let (store, files) = try TestStore.inMemory(seed: 2)
+    let (writer, receiver) = (try source.open(), try store.open())
+    for index in 0..<5 { try writer.write(index, .buffered, events: 10_000, bytes: 0) }
+    try writer.log.flush()
+    let run = try #require(
+      try writer.log.streamRun(of: writer.replica, after: 0, upTo: CommitNumber(rawValue: 5)))
+    #expect(run.commitCount == 5)
+    _ = try receiver.log.receive(run)
+    func seal(_ claimed: MerkleTree) throws -> SealedFile? {
+      let directory = StoreDirectory(fileSystem: files, path: store.path)
+      let segment = try #require(try directory.segments(of: writer.replica).first)
+      let path = directory.path(of: segment, in: writer.replica)
+      let file = try directory.fileSystem.open(path, .read)
+      let part = SealableSegment(
+        file: segment, header: try directory.header(of: file, path: path).header, bytes: try file.size(),
+        events: 50_000, isTail: false)
+      var tail = StreamTail(replica: writer.replica)
+      for commit in writer.projection.commits.prefix(Int(size)) { try tail.extend(by: commit) }
+      let location = StreamPosition.Location(
+        segment: part.header.id, firstCommit: CommitNumber(rawValue: 1),
+        frameOffset: UInt64(SegmentHeader.byteCount), frameBytes: 1_024, frameChecksum: 0)
+      let position = StreamPosition(tail: tail, at: StreamTime(), tree: claimed, location: location)
+      return try SealedFile(
+        of: [part], in: directory, replicaName: "a", options: TestStore.options(), without: WithheldEvents(),
+        snapshots: [SnapshotClaim(positions: [position], file: "snapshot")])
+    }
+    var tree = MerkleTree()
+    var hasher = SHA256Hasher()
+    var salts = Salts(try RunReceiver.block(of: run).secrets)
+    for commit in writer.projection.commits.prefix(Int(size)) {
+      tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
+    }
+    #expect(try seal(tree) != nil)
+    var other = MerkleTree()
+    for byte in 0..<UInt8(size) { other.append(leaf: SHA256Hasher.digest(of: [byte])) }
+    let error = #expect(throws: HeartlogError.self) { try seal(other) }
+    #expect(error?.code == .corrupt && error?.file == "snapshot")
+    #expect(error?.commits?.upperBound.rawValue == size)
+  }
+
   @Test("a block holds at most 16 MiB of rows")
   func blockBytes() throws {
     let (store, files) = try TestStore.inMemory()

@@ -54,7 +54,17 @@ struct SealedFile {
           try builder.add(kind: kind, body: body, next: tail.next)
         }
         if isInRun, headerTree == nil { headerTree = tree }
-        if let (commits, secrets) = frame.commits {
+        if case .block(let block) = frame, isInRun, end.map({ block.lastCommit <= $0 }) ?? true,
+          builder.takesWhole(block), let body = cursor.passedBody
+        {
+          try builder.add(block, stored: body, after: tail)
+          for size in claims.sizes(upTo: block.lastCommit) where size > tree.size {
+            let commits = CommitNumber(rawValue: tree.size + 1)...CommitNumber(rawValue: size)
+            try LeafHashing.append(block.cut(to: commits), to: &tree)
+            try Self.check(tree, claims)
+          }
+          try tail.extend(by: block)
+        } else if let (commits, secrets) = frame.commits {
           var salts = Salts(secrets)
           for commit in commits {
             if let end, commit.number > end { break reading }
@@ -62,11 +72,7 @@ struct SealedFile {
             if !isInRun || tree.size < claims.lastCommit {
               assert(tree.size + 1 == commit.number.rawValue, "the leaves of a tree are contiguous")
               tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
-              if let claim = claims.contradicted(by: tree) {
-                throw HeartlogError(
-                  .corrupt, "nothing was sealed: \(claim.contradiction)", file: claim.file, offset: 0,
-                  commits: CommitNumber(rawValue: 1)...commit.number)
-              }
+              try Self.check(tree, claims)
             }
             try tail.extend(by: commit)
           }
@@ -88,6 +94,14 @@ struct SealedFile {
     assert(
       builder.totals.events == tail.nextSequence.rawValue - first.header.firstSequence.rawValue,
       "the totals count the events of the run")
+  }
+
+  /// - Throws: `corrupt` if a file claims another tree over the same commits.
+  private static func check(_ tree: MerkleTree, _ claims: TreeClaims) throws(HeartlogError) {
+    guard let claim = claims.contradicted(by: tree) else { return }
+    throw HeartlogError(
+      .corrupt, "nothing was sealed: \(claim.contradiction)", file: claim.file, offset: 0,
+      commits: CommitNumber(rawValue: 1)...CommitNumber(rawValue: tree.size))
   }
 }
 
@@ -119,6 +133,25 @@ struct BlockBuilder {
     assert(isAdded, "an empty block has room for any commit")
   }
 
+  /// Whether a block is so large that it is not joined with others, and has nothing that is left out.
+  func takesWhole(_ block: ColumnBlock) -> Bool {
+    block.isWhole && block.eventCount >= Limits.blockEventsMax / 2 && !withheld.affects(block)
+  }
+
+  /// Adds a block of the stream's next commits as it is.
+  ///
+  /// - Parameters:
+  ///   - body: The block, encoded.
+  ///   - tail: The stream's tail before it.
+  mutating func add(_ block: ColumnBlock, stored body: [UInt8], after tail: StreamTail) throws(MalformedError)
+  {
+    assert(
+      block.firstCommit == tail.next && block.headsAtStart == tail.seenHeads,
+      "the tail is the one before the block")
+    try endBlock()
+    append(body, of: block.firstCommit, commits: block.commitCount, events: block.eventCount)
+  }
+
   /// Adds a record at its position among the commits.
   mutating func add(kind: UInt8, body: Frame.Body, next: CommitNumber) throws(MalformedError) {
     assert(
@@ -138,11 +171,15 @@ struct BlockBuilder {
       "the events of a draft are those of its commits")
     if !withheld.isEmpty, let redacted = withheld.redacted(block) { block = redacted }
     assert(block.commits.reduce(0) { $0 + $1.eventCount } == events, "withholding leaves no event out")
-    let body = Frame.Body(stored: try BlockEncoding.encode(block))
+    append(
+      try BlockEncoding.encode(block), of: block.firstCommit, commits: block.commits.count, events: events)
+  }
+
+  private mutating func append(_ body: [UInt8], of first: CommitNumber, commits: Int, events: Int) {
     Frame.append(
-      kind: FrameHeader.Kind.block, body: body, firstCommit: block.firstCommit,
-      commitCount: UInt32(block.commits.count), durableOffset: 0, at: UInt64(bytes.count), of: id, to: &bytes)
-    totals.commits += UInt64(block.commits.count)
+      kind: FrameHeader.Kind.block, body: Frame.Body(stored: body), firstCommit: first,
+      commitCount: UInt32(commits), durableOffset: 0, at: UInt64(bytes.count), of: id, to: &bytes)
+    totals.commits += UInt64(commits)
     totals.events += UInt64(events)
     assert(bytes.count % FrameHeader.alignment == 0, "frames are at multiples of 8")
   }

@@ -265,6 +265,12 @@ struct TreeClaims {
     treeSize == 0 || claims[treeSize]?.contains { $0.file == file && $0.frontier == frontier } == true
   }
 
+  /// The sizes of the trees to compare up to a commit, rising; up to it, if there are larger ones.
+  func sizes(upTo commit: CommitNumber) -> [UInt64] {
+    let last = commit.rawValue
+    return claims.keys.filter { $0 < last }.sorted() + (lastCommit < last ? [] : [last])
+  }
+
   /// Returns the claim that a tree contradicts; nil if there is none.
   func contradicted(by tree: MerkleTree) -> Claim? {
     guard let claims = claims[tree.size] else { return nil }
