@@ -54,11 +54,13 @@ struct SealedFile {
           try builder.add(kind: kind, body: body, next: tail.next)
         }
         if isInRun, headerTree == nil { headerTree = tree }
-        if case .block(let block) = frame, isInRun, end.map({ block.lastCommit <= $0 }) ?? true,
-          builder.takesWhole(block), let body = cursor.passedBody
+        if case .block(let block) = frame, !isInRun || builder.takesWhole(block),
+          end.map({ block.lastCommit <= $0 }) ?? true, let body = isInRun ? cursor.passedBody : []
         {
-          try builder.add(block, stored: body, after: tail)
-          for size in claims.sizes(upTo: block.lastCommit) where size > tree.size {
+          if isInRun { try builder.add(block, stored: body, after: tail) }
+          // All leaves before the run lead to the tree in the header.
+          let sizes = claims.sizes(upTo: block.lastCommit) + (isInRun ? [] : [block.lastCommit.rawValue])
+          for size in sizes where size > tree.size {
             let commits = CommitNumber(rawValue: tree.size + 1)...CommitNumber(rawValue: size)
             try LeafHashing.append(block.cut(to: commits), to: &tree)
             try Self.check(tree, claims)
