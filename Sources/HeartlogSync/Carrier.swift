@@ -87,6 +87,18 @@ public struct SyncProgress: Hashable, Sendable {
   public var commitsToSend: UInt64 = 0
 }
 
+extension FavoritesStore {
+  /// Exchanges commits with another store, through a place or directly, and waits until that is done.
+  ///
+  /// - Throws: what the carrier throws.
+  @discardableResult
+  public func sync(
+    with carrier: any Carrier, options: SyncOptions = SyncOptions()
+  ) throws(HeartlogError) -> SyncReport {
+    try carrier.sync(self, options: options)
+  }
+}
+
 extension AsyncFavoritesStore {
   /// Exchanges commits with another store, on one of Heartlog's own threads.
   ///
@@ -104,7 +116,7 @@ extension AsyncFavoritesStore {
     let result: Result<SyncReport, HeartlogError> = await withTaskCancellationHandler {
       do throws(HeartlogError) {
         return .success(
-          try await run { (store) throws(HeartlogError) in try carrier.sync(store, options: chosen) })
+          try await run { (store) throws(HeartlogError) in try store.sync(with: carrier, options: chosen) })
       } catch {
         return .failure(error)
       }

@@ -21,7 +21,7 @@ struct CarrierTests {
     let (one, other) = try FavoritesStore.phoneAndTablet()
     try one.write(30, tag: "a")
     try other.write(20, tag: "b")
-    let report = try StoreCarrier(other, description: "/other").sync(one, options: SyncOptions())
+    let report = try one.sync(with: StoreCarrier(other, description: "/other"))
     #expect(report.received.commits == 20 && report.sent.commits == 30)
     #expect(try one.streams == other.streams)
   }
