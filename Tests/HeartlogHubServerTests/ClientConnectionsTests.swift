@@ -26,7 +26,11 @@ import Testing
   private let table = Table()
 
   private static func vault(_ number: Int) -> VaultID { VaultID(String(repeating: "\(number)", count: 32))! }
-  private static func session(_ number: Int) -> Digest { SHA256Hasher.digest(of: [UInt8(number)]) }
+  private static func session(_ number: Int, of vault: Int) -> HubSession {
+    let member = VaultMember(vault: Self.vault(vault), key: .new())
+    return HubSession(
+      token: SHA256Hasher.digest(of: [UInt8(number)]), member: member, isInvited: false, end: .max)
+  }
 
   private func connections(_ connections: Int = 100, bodyBytes: Int = 100) -> ClientConnections {
     table.connections(ClientConnections.Limits(connections: connections, bodyBytes: bodyBytes))
@@ -39,7 +43,7 @@ import Testing
   ) -> Int {
     let id = connections.add(descriptor, of: address)
     #expect(connections.begin(id))
-    _ = connections.receive(id, announced, vault: Self.vault(vault), session: Self.session(session))
+    _ = connections.receive(id, announced, Self.session(session, of: vault))
     return id
   }
 
@@ -149,13 +153,13 @@ import Testing
     let small = receiver(connections, 2, "b", vault: 2, session: 2)
     #expect(connections.take(small, 40))
     let other = receiver(connections, 3, "c", vault: 3, session: 3)
-    #expect(connections.receive(other, 50, vault: Self.vault(3), session: Self.session(3)))
+    #expect(connections.receive(other, 50, Self.session(3, of: 3)))
     #expect(connections.take(other, 50))
     #expect(table.closedDescriptors == [1])
     #expect(!connections.take(large, 1))
     // 40 and 50 are held. Nobody holds more than 61.
     let fourth = receiver(connections, 4, "d", vault: 4, session: 4)
-    #expect(!connections.receive(fourth, 61, vault: Self.vault(4), session: Self.session(4)))
+    #expect(!connections.receive(fourth, 61, Self.session(4, of: 4)))
     #expect(!connections.take(fourth, 61))
     #expect(connections.take(fourth, 10))
     #expect(table.closedDescriptors == [1])
@@ -203,7 +207,7 @@ import Testing
     let connections = connections()
     for number in 1...9 {
       let id = receiver(connections, Int32(number), "a", vault: 1, session: 1)
-      #expect(connections.receive(id, 100, vault: Self.vault(1), session: Self.session(1)))
+      #expect(connections.receive(id, 100, Self.session(1, of: 1)))
     }
   }
 

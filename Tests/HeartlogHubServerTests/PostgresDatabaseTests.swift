@@ -20,7 +20,7 @@ struct PostgresDatabaseTests {
     // Until it listens, notices pass it by.
     var isTold = false
     for number in 0..<100 where !isTold {
-      #expect(try engine.put("w\(number)", [], as: member) == .stored)
+      #expect(try engine.write("w\(number)", [], as: member) == .stored)
       isTold = told.wait(timeout: .now() + 0.2) == .success
     }
     #expect(isTold)
@@ -29,8 +29,8 @@ struct PostgresDatabaseTests {
     for number in 0..<200 {
       for (hub, engine) in [engine, second].enumerated() {
         group.enter()
-        engine.put("\(number)", [UInt8(hub)], as: member) { result in
-          if case .failure(let error) = result { failures.withLock { $0.append(error.description) } }
+        engine.write("\(number)", [UInt8(hub)], as: member) { result in
+          if case .failure(let error) = result { failures.withLock { $0.append("\(error)") } }
           group.leave()
         }
       }
@@ -47,13 +47,13 @@ struct PostgresDatabaseTests {
     let engine = try HubEngine(PostgresDatabase(server.address))
     defer { engine.close() }
     let (vault, key) = (VaultID.new(), PublicKey.new())
-    #expect(try engine.createVault(vault, keys: AdmittedKeys([key]), invitation: nil) == .created)
+    #expect(try engine.createVault(vault, keys: AdmittedKeys([key]), invitation: nil))
     let member = VaultMember(vault: vault, key: key)
     let acknowledged = Mutex<Set<String>>([])
     let group = DispatchGroup()
     for number in 0..<2_000 {
       group.enter()
-      engine.put("\(number)", [1, 2, 3], as: member) { result in
+      engine.write("\(number)", [1, 2, 3], as: member) { result in
         if case .success = result { _ = acknowledged.withLock { $0.insert("\(number)") } }
         group.leave()
       }
@@ -64,6 +64,6 @@ struct PostgresDatabaseTests {
     try server.start()
     try engine.check()
     #expect(acknowledged.withLock { $0 }.isSubset(of: try engine.names(as: member)))
-    #expect(try engine.put("after", [1], as: member) == .stored)
+    #expect(try engine.write("after", [1], as: member) == .stored)
   }
 }

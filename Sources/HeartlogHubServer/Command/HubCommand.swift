@@ -18,18 +18,11 @@ public enum HubCommand {
   public static func run(_ words: [String]) -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
-    let arguments: HubArguments
-    do throws(HubArguments.Failure) { arguments = try HubArguments(words) } catch {
-      output(
-        "heartlog-hub: \(error.sentence). \"heartlog-hub --help\" lists the options.\n", to: STDERR_FILENO)
-      return usage
-    }
-    if arguments.wantsHelp {
-      output(HubArguments.help, to: STDOUT_FILENO)
-      return 0
-    }
-    do throws(HeartlogError) {
-      if let vault = arguments.reset {
+    do {
+      let arguments = try HubArguments(words)
+      if arguments.wantsHelp {
+        output(HubArguments.help, to: STDOUT_FILENO)
+      } else if let vault = arguments.reset {
         try reset(vault, arguments)
       } else if let copy = arguments.backup {
         try backUp(to: copy, arguments)
@@ -38,7 +31,9 @@ public enum HubCommand {
       }
       return 0
     } catch {
-      output("heartlog-hub: \(error)\n", to: STDERR_FILENO)
+      let error = HeartlogError(wrapping: error)
+      let hint = error.code == .invalid ? ". \"heartlog-hub --help\" lists the options." : ""
+      output("heartlog-hub: \(error)\(hint)\n", to: STDERR_FILENO)
       return switch error.code {
       case .invalid: usage
       case .corrupt, .newerFormat: badInput
@@ -50,7 +45,7 @@ public enum HubCommand {
     }
   }
 
-  private static func serve(_ arguments: HubArguments) throws(HeartlogError) {
+  private static func serve(_ arguments: HubArguments) throws {
     // All threads that start from here on leave these signals to `sigwait`.
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -87,12 +82,8 @@ public enum HubCommand {
       invitations = Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
     }
     let engine = try engine(arguments)
-    let service = HubService(engine: engine, invitations: invitations)
-    let server: HubServer
-    do throws(HeartlogError) { server = try HubServer(service, options) } catch {
-      engine.close()
-      throw error
-    }
+    defer { engine.close() }
+    let server = try HubServer(HubService(engine: engine, invitations: invitations), options)
     let scheme = options.certificate == nil ? "http" : "https"
     output("listening on \(scheme)://\(options.address.text(port: server.port))\n", to: STDOUT_FILENO)
     if let metrics = options.metricsAddress {
@@ -101,18 +92,16 @@ public enum HubCommand {
     var received: Int32 = 0
     while sigwait(&signals, &received) != 0 {}
     server.stop()
-    engine.close()
   }
 
   /// Removes a vault.
-  private static func reset(_ text: String, _ arguments: HubArguments) throws(HeartlogError) {
+  private static func reset(_ text: String, _ arguments: HubArguments) throws {
     guard let vault = VaultID(text) else {
       throw HeartlogError(.invalid, "a vault has 32 lower-case hexadecimal digits, not \"\(text)\"")
     }
     let engine = try engine(arguments)
-    let outcome = Result { () throws(HeartlogError) in try engine.removeVault(vault) }
-    engine.close()
-    guard try outcome.get() else { throw HeartlogError(.notFound, "there is no vault \(vault)") }
+    defer { engine.close() }
+    guard try engine.removeVault(vault) else { throw HeartlogError(.notFound, "there is no vault \(vault)") }
     output("removed vault \(vault): its devices create it again at their next sync\n", to: STDOUT_FILENO)
   }
 
@@ -126,7 +115,7 @@ public enum HubCommand {
     output("copied \(arguments.database) to \(copy)\n", to: STDOUT_FILENO)
   }
 
-  private static func engine(_ arguments: HubArguments) throws(HeartlogError) -> HubEngine {
+  private static func engine(_ arguments: HubArguments) throws -> HubEngine {
     let limits = HubEngine.Limits(vaultBytesMax: arguments.quota)
     return if arguments.isPostgreSQL {
       try HubEngine(PostgresDatabase(arguments.database), limits: limits)
@@ -224,11 +213,7 @@ struct HubArguments {
 
     """
 
-  struct Failure: Error {
-    let sentence: String
-  }
-
-  init(_ words: [String]) throws(Failure) {
+  init(_ words: [String]) throws(HeartlogError) {
     let wantsBackup = words.first == "backup"
     var rest = words.dropFirst(wantsBackup ? 1 : 0)
     while let word = rest.popFirst() {
@@ -238,16 +223,16 @@ struct HubArguments {
         option = String(word[..<equals])
         value = String(word[word.index(after: equals)...])
       }
-      func argument() throws(Failure) -> String {
+      func argument() throws(HeartlogError) -> String {
         guard let found = value ?? rest.popFirst(), !found.isEmpty else {
-          throw Failure(sentence: "\(option) takes a value")
+          throw HeartlogError(.invalid, "\(option) takes a value")
         }
         return found
       }
-      func number() throws(Failure) -> Int {
+      func number() throws(HeartlogError) -> Int {
         let text = try argument()
         guard let number = Int(text), number > 0 else {
-          throw Failure(sentence: "\(option) takes a positive number, not \"\(text)\"")
+          throw HeartlogError(.invalid, "\(option) takes a positive number, not \"\(text)\"")
         }
         return number
       }
@@ -265,19 +250,19 @@ struct HubArguments {
       case "--rate": rate = try number()
       case "--reset": reset = try argument()
       case _ where wantsBackup && backup == nil && !word.hasPrefix("-"): backup = word
-      default: throw Failure(sentence: "\"\(word)\" is no option")
+      default: throw HeartlogError(.invalid, "\"\(word)\" is no option")
       }
     }
     if wantsHelp { return }
-    guard !wantsBackup || backup != nil else { throw Failure(sentence: "backup takes a FILE") }
+    guard !wantsBackup || backup != nil else { throw HeartlogError(.invalid, "backup takes a FILE") }
     guard [listen, reset, backup].count(where: { $0 != nil }) == 1 else {
-      throw Failure(sentence: "give one of --listen, --reset and backup")
+      throw HeartlogError(.invalid, "give one of --listen, --reset and backup")
     }
     guard (certificate == nil) == (key == nil) else {
-      throw Failure(sentence: "--certificate and --key go together")
+      throw HeartlogError(.invalid, "--certificate and --key go together")
     }
     guard invitations == nil || !isOpen else {
-      throw Failure(sentence: "--open lets anybody create vaults, --invitations does not: choose one")
+      throw HeartlogError(.invalid, "--open lets anybody create vaults, --invitations does not: choose one")
     }
   }
 }

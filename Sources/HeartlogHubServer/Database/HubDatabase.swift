@@ -5,18 +5,18 @@ import Synchronization
 /// and take as long as a disk does.
 protocol HubDatabase: Sendable {
   /// Runs `body` with a connection that nobody else uses meanwhile.
-  func read<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R
+  func read<R>(_ body: (any SQLConnection) throws -> R) throws -> R
 
   /// Runs `body` in a transaction, which is durable when this returns, and undone if `body` throws.
   ///
   /// - Throws: What `body` throws; `diskFull`; `inputOutput` if the transaction may have been committed nevertheless.
-  func write<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R
+  func write<R>(_ body: (any SQLConnection) throws -> R) throws -> R
 
   /// Statements before the first one of a transaction that makes or migrates the schema, and what differs in the schema.
   var dialect: SQLDialect { get }
 
   /// Throws unless writes are accepted.
-  func check() throws(HeartlogError)
+  func check() throws
 
   /// Reports that objects were put in vaults, to all hubs of this database. A hint: it may be lost.
   func announce(_ vaults: Set<VaultID>)
@@ -117,7 +117,7 @@ final class ConnectionPool<Connection: AnyObject & Sendable>: Sendable {
   }
 
   /// Runs `body` with a connection that nobody else uses meanwhile.
-  func use<R>(_ body: (Connection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
+  func use<R>(_ body: (Connection) throws -> R) throws -> R {
     let connection = if let idle = idle.withLock({ $0.popLast() }) { idle } else { try open() }
     defer { idle.withLock { if $0.count < idleMax { $0.append(connection) } } }
     return try body(connection)

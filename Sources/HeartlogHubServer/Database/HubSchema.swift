@@ -22,8 +22,8 @@ enum HubSchema {
   /// Makes the schema, or brings it to the newest version.
   ///
   /// - Throws: `newerFormat` if a newer hub made it.
-  static func migrate(_ database: some HubDatabase) throws(HeartlogError) {
-    try database.write { (connection) throws(HeartlogError) in
+  static func migrate(_ database: some HubDatabase) throws {
+    try database.write { connection in
       try connection.run(script: database.dialect.prelude)
       try connection.run(
         script: "create table if not exists hub (version bigint not null)")

@@ -43,17 +43,17 @@ final class PostgresConnection: SQLConnection, @unchecked Sendable {
     try retrying { () throws(HeartlogError) in _ = try take(PQexec(connection, script)) }
   }
 
-  func transaction<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
+  func transaction<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
     try run(script: "begin")
     isInTransaction = true
     defer { isInTransaction = false }
-    do throws(HeartlogError) {
+    do {
       let result = try body(self)
       try run(script: "commit")
       return result
     } catch {
       // A connection without it is not used again.
-      do throws(HeartlogError) { try run(script: "rollback") } catch { close() }
+      do { try run(script: "rollback") } catch { close() }
       throw error
     }
   }

@@ -44,16 +44,16 @@ final class PostgresDatabase: HubDatabase {
     connections = ConnectionPool(idleMax: 6) { PostgresConnection(address) }
   }
 
-  func read<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
+  func read<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
     try connections.use(body)
   }
 
-  func write<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
-    try connections.use { (connection) throws(HeartlogError) in try connection.transaction(body) }
+  func write<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
+    try connections.use { try $0.transaction(body) }
   }
 
-  func check() throws(HeartlogError) {
-    try read { (connection) throws(HeartlogError) in
+  func check() throws {
+    try read { connection in
       guard try connection.run("select 1 where not pg_is_in_recovery()").count == 1 else {
         throw HeartlogError(.readOnly, "the database is a standby")
       }
@@ -77,7 +77,7 @@ final class PostgresDatabase: HubDatabase {
       let payload = vaults.prefix(Self.noticeVaultsMax).map(\.description).joined(separator: " ")
       vaults = vaults.dropFirst(Self.noticeVaultsMax)
       // A hub that misses a notice finds the objects when it is asked for them.
-      try? read { (connection) throws(HeartlogError) in
+      try? read { connection in
         _ = try connection.run(
           "select set_config('synchronous_commit', 'off', true), pg_notify('heartlog', $1)", .text(payload))
       }
@@ -89,7 +89,7 @@ final class PostgresDatabase: HubDatabase {
       let connection = PostgresConnection(self.address)
       var isListening = false
       while !self.isClosed.withLock({ $0 }) {
-        do throws(HeartlogError) {
+        do {
           if !isListening {
             try connection.run(script: "listen heartlog")
             isListening = true

@@ -65,19 +65,13 @@ final class SQLiteDatabase: HubDatabase {
     try files.giveName(copy, to: temporary)
   }
 
-  func read<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
-    try readers.use(body)
+  func read<R>(_ body: (any SQLConnection) throws -> R) throws -> R { try readers.use(body) }
+
+  func write<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
+    try writing.sync { try writer.transaction(body) }
   }
 
-  func write<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
-    try writing.sync {
-      Result { () throws(HeartlogError) in try writer.transaction(body) }
-    }.get()
-  }
-
-  func check() throws(HeartlogError) {
-    try read { (connection) throws(HeartlogError) in _ = try connection.run("select version from hub") }
-  }
+  func check() throws { try read { _ = try $0.run("select version from hub") } }
 
   func announce(_ vaults: Set<VaultID>) {
     let observers = observers.withLock { $0 }
@@ -135,9 +129,9 @@ private final class SQLiteConnection: SQLConnection, @unchecked Sendable {
   /// A transaction that writes is alone from its start.
   func lock(_ vaults: [VaultID]) {}
 
-  func transaction<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
+  func transaction<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
     try run(script: "begin immediate")
-    do throws(HeartlogError) {
+    do {
       let result = try body(self)
       try run(script: "commit")
       return result

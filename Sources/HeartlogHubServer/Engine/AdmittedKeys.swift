@@ -10,8 +10,10 @@ struct VaultRoot: Hashable, Sendable {
 
   static let byteCount = 2 * PublicKey.byteCount + 8 + EpochID.byteCount
 
-  init(key: PublicKey, previous: PublicKey?, generation: UInt64, anchor: EpochID) {
-    (self.key, self.previous, self.generation, self.anchor) = (key, previous, generation, anchor)
+  /// The root that an epoch names.
+  init(_ anchor: KeyEpoch) {
+    (key, generation, self.anchor) = (anchor.root.publicKey, anchor.generation, anchor.id)
+    previous = generation == 0 ? nil : anchor.maker
   }
 
   /// What engines keep.
@@ -24,36 +26,33 @@ struct VaultRoot: Hashable, Sendable {
     guard bytes.count == Self.byteCount, let key = PublicKey(bytes: bytes[..<32]),
       let previous = PublicKey(bytes: bytes[32..<64]), let anchor = EpochID(bytes: bytes[72...])
     else { return nil }
-    let generation = bytes[64..<72].reduce(0) { $0 << 8 | UInt64($1) }
-    self.init(
-      key: key, previous: generation == 0 ? nil : previous, generation: generation, anchor: anchor)
+    generation = bytes[64..<72].reduce(0) { $0 << 8 | UInt64($1) }
+    (self.key, self.anchor) = (key, anchor)
+    self.previous = generation == 0 ? nil : previous
   }
 }
 
 /// The keys that a vault admits.
 struct AdmittedKeys: Hashable, Sendable {
-  /// In the order of their bytes, with the root.
-  let keys: [PublicKey]
+  /// The keys of devices.
+  private(set) var devices: Set<PublicKey>
   /// The key that outranks the others, if the vault is encrypted.
-  let root: VaultRoot?
-  /// Replicas that an epoch has removed, in order.
-  let removed: [ReplicaID]
+  private(set) var root: VaultRoot?
+  /// Replicas that an epoch has removed.
+  private(set) var removed: Set<ReplicaID>
   /// The keys of invitations, each of which admits one device, and until when, in nanoseconds since 1970.
-  let invited: [PublicKey: Int]
-  /// Those of the keys that an invitation brought, and no other key has introduced yet. They withdraw nothing.
-  let unconfirmed: Set<PublicKey>
+  private(set) var invited: [PublicKey: Int]
+  /// The devices that an invitation brought, and no other key has introduced yet. They withdraw nothing.
+  private(set) var unconfirmed: Set<PublicKey>
 
+  /// - Parameter keys: Those of devices, with the root's or without it.
   init(
-    _ keys: some Sequence<PublicKey>, root: VaultRoot? = nil, removed: some Sequence<ReplicaID> = [],
+    _ keys: some Sequence<PublicKey>, root: VaultRoot? = nil, removed: Set<ReplicaID> = [],
     invited: [PublicKey: Int] = [:], unconfirmed: Set<PublicKey> = []
   ) {
-    self.keys = Set(keys).union(root.map { [$0.key] } ?? []).sorted {
-      $0.bytes.lexicographicallyPrecedes($1.bytes)
-    }
-    self.root = root
-    self.removed = Set(removed).sorted()
-    self.invited = invited
-    self.unconfirmed = unconfirmed.intersection(self.keys)
+    devices = Set(keys).subtracting(root.map { [$0.key] } ?? [])
+    (self.root, self.removed, self.invited) = (root, removed, invited)
+    self.unconfirmed = unconfirmed.intersection(devices)
   }
 
   /// The keys of an encrypted vault with these objects.
@@ -61,19 +60,12 @@ struct AdmittedKeys: Hashable, Sendable {
   /// - Returns: `nil` if no epoch among them is of the root that the vault's id is derived from, or if there are too many keys.
   init?(of vault: VaultID, objects: [KeyObject]) {
     var (epochs, admissions): ([KeyEpoch], [Admission]) = ([], [])
-    for object in objects {
-      switch object {
-      case .epoch(let epoch): epochs.append(epoch)
-      case .admission(let admission): admissions.append(admission)
-      }
-    }
+    for case .epoch(let epoch) in objects { epochs.append(epoch) }
+    for case .admission(let admission) in objects { admissions.append(admission) }
     let state = KeyState(of: vault, epochs: epochs, admissions: admissions)
     guard let anchor = state.anchors.last else { return nil }
-    let root = VaultRoot(
-      key: anchor.root.publicKey, previous: anchor.generation == 0 ? nil : anchor.maker,
-      generation: anchor.generation, anchor: anchor.id)
     self.init(
-      state.members.keys, root: root, removed: state.removed.keys,
+      state.members.keys, root: VaultRoot(anchor), removed: Set(state.removed.keys),
       invited: Dictionary(
         uniqueKeysWithValues: state.openInvitations.prefix(HubLimits.invitationsMax).map {
           ($0.member.publicKey, $0.hubEnd)
@@ -81,8 +73,8 @@ struct AdmittedKeys: Hashable, Sendable {
     guard keys.count <= HubLimits.keysMax, removed.count <= KeyEpoch.removalsMax else { return nil }
   }
 
-  /// The keys of devices.
-  var devices: [PublicKey] { keys.filter { $0 != root?.key } }
+  /// The keys of devices, and the root's.
+  var keys: Set<PublicKey> { devices.union(root.map { [$0.key] } ?? []) }
 
   /// Whether members share the quota.
   var isShared: Bool { devices.count > 1 }
@@ -99,107 +91,100 @@ struct AdmittedKeys: Hashable, Sendable {
   /// - Parameter inviting: Keys of invitations, and until when, in nanoseconds since 1970.
   func changing(
     admitting: [PublicKey], removing: [PublicKey], inviting: [PublicKey: Int], as member: VaultMember
-  ) -> Result<KeyChange, KeyRefusal> {
+  ) throws(KeyRefusal) -> KeyChange {
+    var after = self
     if isOpen(member.key) {
-      // To an encrypted vault, an object admits.
-      if root != nil, removing.isEmpty, inviting.isEmpty { return .success(KeyChange(from: self)) }
-      guard root == nil, admitting.count == 1, removing.isEmpty, inviting.isEmpty else {
-        return .failure(.notInvited)
+      guard removing.isEmpty, inviting.isEmpty, root != nil || admitting.count == 1 else {
+        throw .notInvited
       }
-      return .success(KeyChange(from: self, to: accepting(admitting[0], with: member.key)))
+      // To an encrypted vault, an object admits.
+      if root == nil { after.accept(admitting[0], with: member.key) }
+      return KeyChange(after: after)
     }
     if let root {
-      guard inviting.isEmpty else { return .failure(.notAllowed) }
-      guard !removing.contains(root.key),
+      guard inviting.isEmpty, !removing.contains(root.key),
         member.key == root.key
           || removing.allSatisfy({
             $0 == member.key || unconfirmed.contains($0) && !unconfirmed.contains(member.key)
           })
-      else { return .failure(.notAllowed) }
+      else { throw .notAllowed }
     }
-    let invited = self.invited.merging(inviting) { $1 }.filter { !removing.contains($0.key) }
-    let after = adding(admitting, to: Set(keys).subtracting(removing), invited: invited)
-    guard invited.count <= HubLimits.invitationsMax, (1...HubLimits.keysMax).contains(after.keys.count) else {
-      return .failure(.wrongCount)
+    after.devices.subtract(removing)
+    after.invited = invited.merging(inviting) { $1 }.filter { !removing.contains($0.key) }
+    for key in admitting { after.add(key) }
+    // Whoever comes back in the change that removes it is not confirmed by that.
+    after.unconfirmed.formIntersection(after.devices)
+    guard after.invited.count <= HubLimits.invitationsMax, (1...HubLimits.keysMax) ~= after.keys.count else {
+      throw .wrongCount
     }
-    return .success(KeyChange(from: self, to: after, ending: removing))
+    return KeyChange(after: after, ended: Set(removing))
   }
 
-  /// Adds keys to some of these. A replica that an epoch removed never comes back.
-  private func adding(
-    _ added: [PublicKey], to keys: Set<PublicKey>, invited: [PublicKey: Int]? = nil,
-    unconfirmed: Set<PublicKey>? = nil
-  ) -> AdmittedKeys {
-    AdmittedKeys(
-      keys.union(added.filter { !removed.contains($0.replica) }), root: root, removed: removed,
-      invited: invited ?? self.invited, unconfirmed: unconfirmed ?? self.unconfirmed)
+  /// Adds a device. A replica that an epoch removed never comes back.
+  ///
+  /// - Returns: Whether it is a new one.
+  @discardableResult
+  private mutating func add(_ key: PublicKey) -> Bool {
+    key != root?.key && !removed.contains(key.replica) && devices.insert(key).inserted
   }
 
-  /// The keys once a device has used an invitation.
-  private func accepting(_ device: PublicKey, with invitation: PublicKey) -> AdmittedKeys {
-    adding(
-      [device], to: Set(keys), invited: invited.filter { $0.key != invitation },
-      unconfirmed: root == nil || keys.contains(device) ? unconfirmed : unconfirmed.union([device]))
+  /// Adds a device that has used an invitation.
+  private mutating func accept(_ device: PublicKey, with invitation: PublicKey) {
+    invited[invitation] = nil
+    if add(device), root != nil { unconfirmed.insert(device) }
   }
 
   /// What an object under `keys/` changes; `nil` for nothing.
   func following(_ object: KeyObject) -> KeyChange? {
-    switch object {
-    case .epoch(let epoch): following(epoch)
-    case .admission(let admission): following(admission)
-    }
+    let change =
+      switch object {
+      case .epoch(let epoch): following(epoch)
+      case .admission(let admission): following(admission)
+      }
+    guard let change, change.after != self, change.after.keys.count <= HubLimits.keysMax,
+      change.after.removed.count <= KeyEpoch.removalsMax,
+      change.after.invited.count <= HubLimits.invitationsMax
+    else { return nil }
+    return change
   }
 
   /// What an admission changes; `nil` if it was not signed by one of these keys, or by that of an invitation.
   private func following(_ admission: Admission) -> KeyChange? {
-    let key = admission.member.publicKey
-    let after =
-      switch admission.kind {
-      case .gives: adding([key], to: Set(keys))
-      case .introduces: adding([key], to: Set(keys), unconfirmed: unconfirmed.subtracting([key]))
-      case .invites: adding([], to: Set(keys), invited: invited.merging([key: admission.hubEnd]) { $1 })
-      case .accepts: accepting(key, with: admission.admitter)
-      case .withdraws: adding([], to: Set(keys), invited: invited.filter { $0.key != key })
-      }
-    let isSigned =
-      switch admission.kind {
-      case .accepts: isOpen(admission.admitter)
-      case .gives: keys.contains(admission.admitter)
-      case .invites where admission.hubEnd <= WallClock.nanoseconds: false
-      case .introduces, .invites, .withdraws:
-        keys.contains(admission.admitter) && !unconfirmed.contains(admission.admitter)
-      }
-    guard root != nil, isSigned, after != self, after.keys.count <= HubLimits.keysMax,
-      after.invited.count <= HubLimits.invitationsMax
-    else { return nil }
-    return KeyChange(from: self, to: after)
+    let (key, signer) = (admission.member.publicKey, admission.admitter)
+    let isConfirmed = keys.contains(signer) && !unconfirmed.contains(signer)
+    var after = self
+    switch admission.kind {
+    case _ where root == nil: return nil
+    case .gives where keys.contains(signer): after.add(key)
+    case .introduces where isConfirmed:
+      after.add(key)
+      after.unconfirmed.remove(key)
+    case .invites where isConfirmed && admission.hubEnd > WallClock.nanoseconds:
+      after.invited[key] = admission.hubEnd
+    case .accepts where isOpen(signer): after.accept(key, with: signer)
+    case .withdraws where isConfirmed: after.invited[key] = nil
+    default: return nil
+    }
+    return KeyChange(after: after)
   }
 
   /// What an epoch changes that the root made, or the one before it; `nil` for any other epoch.
   private func following(_ epoch: KeyEpoch) -> KeyChange? {
     guard let root, epoch.isOfRoot else { return nil }
-    let next: VaultRoot
-    if epoch.maker == root.key, epoch.generation == root.generation + 1 {
-      next = VaultRoot(
-        key: epoch.root.publicKey, previous: root.key, generation: epoch.generation, anchor: epoch.id)
-    } else if epoch.maker == root.previous, epoch.generation == root.generation, epoch.id != root.anchor {
-      // Of two that were made at once, the one with the smaller id holds. The removals of both do.
-      next =
-        epoch.id < root.anchor
-        ? VaultRoot(
-          key: epoch.root.publicKey, previous: root.previous, generation: root.generation, anchor: epoch.id)
-        : root
-    } else {
-      return nil
-    }
+    let isNext = epoch.maker == root.key && epoch.generation == root.generation + 1
+    let isRival =
+      epoch.maker == root.previous && epoch.generation == root.generation && epoch.id != root.anchor
+    guard isNext || isRival else { return nil }
     let gone = Dictionary(uniqueKeysWithValues: epoch.removals.map { ($0.replica, $0.size) })
-    let removed = Set(removed).union(gone.keys)
-    // With a new root only those stay whom it names: a removed device may have admitted any key.
-    let left = Set(next.anchor == epoch.id ? epoch.devices.map(\.publicKey) : keys.filter { $0 != root.key })
-      .filter { !removed.contains($0.replica) }
-    guard removed.count <= KeyEpoch.removalsMax, left.count < HubLimits.keysMax else { return nil }
-    let after = AdmittedKeys(left, root: next, removed: removed)
-    return after == self ? nil : KeyChange(from: self, to: after, gone: gone)
+    var after = AdmittedKeys(devices, root: root, removed: removed.union(gone.keys))
+    // Of two that were made at once, the one with the smaller id holds. The removals of both do.
+    if isNext || epoch.id < root.anchor {
+      after.root = VaultRoot(epoch)
+      // With a new root only those stay whom it names: a removed device may have admitted any key.
+      after.devices = Set(epoch.devices.map(\.publicKey))
+    }
+    after.devices = after.devices.filter { !after.removed.contains($0.replica) }
+    return KeyChange(after: after, gone: gone)
   }
 
   /// Whether a member may delete an object.
@@ -213,23 +198,11 @@ struct AdmittedKeys: Hashable, Sendable {
 
 /// A change of the keys of a vault.
 struct KeyChange: Hashable, Sendable {
-  let before: AdmittedKeys
   let after: AdmittedKeys
+  /// Keys whose sessions end, beside those that go.
+  var ended: Set<PublicKey> = []
   /// Replicas of which objects go, and the last commits of their own that stay.
-  let gone: [ReplicaID: UInt64]
-  /// Keys whose sessions end.
-  let ended: Set<PublicKey>
-
-  init(
-    from before: AdmittedKeys, to changed: AdmittedKeys? = nil, ending: [PublicKey] = [],
-    gone: [ReplicaID: UInt64] = [:]
-  ) {
-    let after = changed ?? before
-    (self.before, self.after, self.gone) = (before, after, gone)
-    ended = Set(before.keys).union(before.invited.keys).subtracting(after.keys).subtracting(
-      after.invited.keys
-    ).union(ending)
-  }
+  var gone: [ReplicaID: UInt64] = [:]
 
   /// Whether an object goes that a replica put: all but its own commits up to the one that stays, and the keys of the vault.
   func removes(_ name: String, of owner: ReplicaID) -> Bool {

@@ -23,10 +23,10 @@ final class HubEngine: Sendable {
   private let seen = Mutex<[Digest: HubSession]>([:])
   private static let seenMax = 1 << 18
 
-  init(_ database: some HubDatabase, limits: Limits = Limits()) throws(HeartlogError) {
+  init(_ database: some HubDatabase, limits: Limits = Limits()) throws {
     self.database = database
     writer = ObjectWriter(database, limits)
-    do throws(HeartlogError) { try HubSchema.migrate(database) } catch {
+    do { try HubSchema.migrate(database) } catch {
       database.close()
       throw error
     }
@@ -39,29 +39,27 @@ final class HubEngine: Sendable {
   }
 
   /// Throws unless the database can serve.
-  func check() throws(HeartlogError) { try database.check() }
+  func check() throws { try database.check() }
 
   /// From now on calls `body` for each vault in which objects were put, through this hub or another one, from any thread.
   func observe(_ body: @escaping @Sendable (VaultID) -> Void) { database.observe(body) }
 
   // MARK: Vaults and keys
 
-  func vaultCount() throws(HeartlogError) -> Int {
-    try database.read { (connection) throws(HeartlogError) in
+  func vaultCount() throws -> Int {
+    try database.read { connection in
       try connection.run("select count(*) from vaults")[0][0].integer()
     }
   }
 
   /// Whether a vault exists and has a key.
-  func isAdmitted(_ key: PublicKey, to vault: VaultID) throws(HeartlogError) -> Bool {
-    try database.read { (connection) throws(HeartlogError) in
-      try Self.isAdmitted(VaultMember(vault: vault, key: key), connection)
-    }
+  func isAdmitted(_ member: VaultMember) throws -> Bool {
+    try database.read { try Self.isAdmitted(member, $0) }
   }
 
   private static func isAdmitted(
     _ member: VaultMember, _ connection: any SQLConnection
-  ) throws(HeartlogError) -> Bool {
+  ) throws -> Bool {
     try !connection.run(
       "select 1 from members where vault = $1 and owner = $2 and (expires <= 0 or expires > $3)",
       .bytes(member.vault.bytes), .bytes(member.owner.bytes), .integer(WallClock.nanoseconds)
@@ -69,13 +67,13 @@ final class HubEngine: Sendable {
   }
 
   /// The keys of a vault; `nil` if there is no such vault.
-  func keys(of vault: VaultID) throws(HeartlogError) -> AdmittedKeys? {
-    try database.read { (connection) throws(HeartlogError) in try Self.keys(of: vault, connection) }
+  func keys(of vault: VaultID) throws -> AdmittedKeys? {
+    try database.read { try Self.keys(of: vault, $0) }
   }
 
   private static func keys(
     of vault: VaultID, _ connection: any SQLConnection
-  ) throws(HeartlogError) -> AdmittedKeys? {
+  ) throws -> AdmittedKeys? {
     let rows = try connection.run(
       "select m.key, v.root, v.removed, m.expires from vaults v join members m on m.vault = v.id where v.id = $1",
       .bytes(vault.bytes))
@@ -91,41 +89,41 @@ final class HubEngine: Sendable {
     }
     return AdmittedKeys(
       keys, root: VaultRoot(bytes: try first[1].bytes()),
-      removed: stride(from: 0, to: removed.count, by: 16).compactMap {
-        ReplicaID(bytes: removed[$0..<min(removed.count, $0 + 16)])
-      }, invited: invited, unconfirmed: unconfirmed)
+      removed: Set(
+        stride(from: 0, to: removed.count, by: 16).compactMap {
+          ReplicaID(bytes: removed[$0..<min(removed.count, $0 + 16)])
+        }), invited: invited, unconfirmed: unconfirmed)
   }
 
   /// Creates a vault with its first keys.
   ///
   /// - Parameter invitation: The word that it was created with, which no other vault may use.
-  func createVault(
-    _ vault: VaultID, keys: AdmittedKeys, invitation: String?
-  ) throws(HeartlogError) -> VaultCreation {
-    try database.write { (connection) throws(HeartlogError) in
-      if try Self.keys(of: vault, connection) != nil { return .exists }
+  /// - Returns: False if it exists, or if the invitation was used.
+  func createVault(_ vault: VaultID, keys: AdmittedKeys, invitation: String?) throws -> Bool {
+    try database.write { connection in
+      if try Self.keys(of: vault, connection) != nil { return false }
       if let invitation {
         let word = SQLValue.bytes(SHA256Hasher.digest(of: Array(invitation.utf8)).bytes)
         try connection.run(
           "insert into invitations (digest, vault) values ($1, $2) on conflict do nothing", word,
           .bytes(vault.bytes))
         let user = try connection.run("select vault from invitations where digest = $1", word)
-        guard user == [[.bytes(vault.bytes)]] else { return .invitationUsed }
+        guard user == [[.bytes(vault.bytes)]] else { return false }
       }
       let made = try connection.run(
         """
         insert into vaults (id, generation, change, objects, bytes, root, removed, shared)
         values ($1, $2, 0, 0, 0, $3, $3, 0) on conflict do nothing returning id
         """, .bytes(vault.bytes), .integer(.random(in: .min ... .max)), .bytes([]))
-      guard !made.isEmpty else { return .exists }
+      guard !made.isEmpty else { return false }
       try Self.store(keys, of: vault, connection)
-      return .created
+      return true
     }
   }
 
   /// Removes a vault with its keys, its objects and its sessions. Returns false if there is none.
-  func removeVault(_ vault: VaultID) throws(HeartlogError) -> Bool {
-    let isRemoved = try database.write { (connection) throws(HeartlogError) in
+  func removeVault(_ vault: VaultID) throws -> Bool {
+    let isRemoved = try database.write { connection in
       let id = SQLValue.bytes(vault.bytes)
       guard try !connection.run("delete from vaults where id = $1 returning id", id).isEmpty else {
         return false
@@ -142,19 +140,20 @@ final class HubEngine: Sendable {
   /// Changes the keys in one transaction, with what goes with them.
   ///
   /// - Parameter change: The change of the keys that there are; `nil` for none.
+  /// - Returns: The keys afterwards.
+  /// - Throws: What `change` throws; then nothing was changed.
+  @discardableResult
   func changeKeys(
-    as member: VaultMember, _ change: (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
-  ) throws(HeartlogError) -> Result<AdmittedKeys, KeyRefusal> {
+    as member: VaultMember, _ change: (AdmittedKeys) throws -> KeyChange?
+  ) throws -> AdmittedKeys {
     let vault = member.vault
-    let changed = try database.write {
-      (connection) throws(HeartlogError) -> Result<KeyChange, KeyRefusal> in
+    let (keys, ended) = try database.write { connection in
       try connection.lock([vault])
       guard let before = try Self.keys(of: vault, connection), before.admits(member.key) else {
         throw VaultMember.notAdmitted
       }
-      let decision = change(before).map { $0 ?? KeyChange(from: before) }
-      guard case .success(let change) = decision, change.after != before || !change.ended.isEmpty else {
-        return decision
+      guard let change = try change(before), change.after != before || !change.ended.isEmpty else {
+        return (before, Set<PublicKey>())
       }
       for owner in change.gone.keys { try Self.removeObjects(of: owner, change, vault, connection) }
       if let old = before.root?.key.replica, let new = change.after.root?.key.replica, old != new {
@@ -165,24 +164,26 @@ final class HubEngine: Sendable {
           .bytes(old.bytes))
       }
       try Self.store(change.after, of: vault, connection)
-      for key in change.ended {
+      let ended = before.keys.union(before.invited.keys).subtracting(change.after.keys)
+        .subtracting(change.after.invited.keys).union(change.ended)
+      for key in ended {
         try connection.run(
           "delete from sessions where vault = $1 and key = $2", .bytes(vault.bytes), .bytes(key.bytes))
       }
-      return decision
+      return (change.after, ended)
     }
-    if case .success(let change) = changed, !change.ended.isEmpty {
+    if !ended.isEmpty {
       seen.withLock { seen in
-        seen = seen.filter { $1.member.vault != vault || !change.ended.contains($1.member.key) }
+        seen = seen.filter { $1.member.vault != vault || !ended.contains($1.member.key) }
       }
     }
-    return changed.map(\.after)
+    return keys
   }
 
   /// Writes the keys of a vault, and counts what each of them has put.
   private static func store(
     _ admitted: AdmittedKeys, of vault: VaultID, _ connection: any SQLConnection
-  ) throws(HeartlogError) {
+  ) throws {
     let id = SQLValue.bytes(vault.bytes)
     var held: [SQLValue: (objects: Int, bytes: Int)] = [:]
     let counts = try connection.run(
@@ -201,7 +202,7 @@ final class HubEngine: Sendable {
         })
     try connection.run(
       "update vaults set root = $1, removed = $2, shared = $3, objects = $4, bytes = $5 where id = $6",
-      .bytes(admitted.root?.bytes ?? []), .bytes(Array(admitted.removed.map(\.bytes).joined())),
+      .bytes(admitted.root?.bytes ?? []), .bytes(Array(admitted.removed.sorted().map(\.bytes).joined())),
       .integer(admitted.isShared ? 1 : 0), .integer(held.values.reduce(0) { $0 + $1.objects }),
       .integer(held.values.reduce(0) { $0 + $1.bytes }), id)
   }
@@ -209,7 +210,7 @@ final class HubEngine: Sendable {
   /// Removes the objects that go with a change of keys.
   private static func removeObjects(
     of owner: ReplicaID, _ change: KeyChange, _ vault: VaultID, _ connection: any SQLConnection
-  ) throws(HeartlogError) {
+  ) throws {
     var after = SQLValue.integer(0)
     while true {
       let page = try connection.run(
@@ -235,10 +236,9 @@ final class HubEngine: Sendable {
   /// The most bytes of an object that is read with the statement that finds it.
   private static let smallBytesMax = 65_536
 
-  /// Objects that were put after a cursor, by the numbers of their changes. Throws `invalid` if the cursor is malformed.
-  func list(after cursor: String?, limit: Int, as member: VaultMember) throws(HeartlogError) -> HubList {
-    let after = try ChangeCursor.sent(cursor)
-    return try database.read { (connection) throws(HeartlogError) in
+  /// Objects that were put after a cursor, by the numbers of their changes.
+  func list(after: ChangeCursor?, limit: Int, as member: VaultMember) throws -> HubList {
+    try database.read { connection in
       let found = try connection.run(
         "select v.generation, v.change from vaults v join members m on m.vault = v.id where v.id = $1 and m.owner = $2",
         .bytes(member.vault.bytes), .bytes(member.owner.bytes))
@@ -246,20 +246,19 @@ final class HubEngine: Sendable {
       let generation = Self.generation(try found[0].integer(), of: try connection.history())
       // What has this number or a lower one is visible to the statement that follows.
       let change = UInt64(try found[1].integer())
-      let isKnown = after?.isKnown(generation: generation, last: change) ?? true
+      let isKnown = after.map { $0.generation == generation && $0.number <= change } ?? true
       let rows = try connection.run(
         "select name, length(bytes), change from objects where vault = $1 and change > $2 order by change limit $3",
         .bytes(member.vault.bytes), .integer(isKnown ? Int(after?.number ?? 0) : 0), .integer(limit))
-      let last = try rows.last.map { (row) throws(HeartlogError) in UInt64(try row[2].integer()) } ?? change
+      let last = try rows.last.map { row in UInt64(try row[2].integer()) } ?? change
       let hasMore = rows.count == limit && last < change
       let head = max(last, change)
       return HubList(
-        entries: try rows.map { (row) throws(HeartlogError) in
+        entries: try rows.map { row in
           HubList.Entry(name: try row[0].text(), byteCount: try row[1].integer())
         },
-        cursor: ChangeCursor(generation: generation, number: hasMore ? last : head).description,
-        head: ChangeCursor(generation: generation, number: head).description, startsOver: !isKnown,
-        hasMore: hasMore)
+        cursor: ChangeCursor(generation: generation, number: hasMore ? last : head),
+        head: ChangeCursor(generation: generation, number: head), startsOver: !isKnown, hasMore: hasMore)
     }
   }
 
@@ -270,14 +269,14 @@ final class HubEngine: Sendable {
     }
   }
 
-  /// An object's bytes.
+  /// An object's bytes; `nil` if there is none.
   ///
-  /// - Parameter admits: Whether so many bytes may be read now. Called before they are, unless they are few.
+  /// - Parameter admit: Throws if so many bytes may not be read now. Called before they are, unless they are few.
   func get(
-    _ name: String, as member: VaultMember, admits: (_ byteCount: Int) -> Bool
-  ) throws(HeartlogError) -> GetOutcome {
+    _ name: String, as member: VaultMember, admit: (_ byteCount: Int) throws -> Void = { _ in }
+  ) throws -> [UInt8]? {
     let (digest, vault) = (SQLValue.bytes(Self.digest(name)), SQLValue.bytes(member.vault.bytes))
-    return try database.read { (connection) throws(HeartlogError) in
+    return try database.read { connection in
       let found = try connection.run(
         """
         select length(o.bytes), case when length(o.bytes) <= \(Self.smallBytesMax) then o.bytes end
@@ -285,12 +284,12 @@ final class HubEngine: Sendable {
         where m.vault = $2 and m.owner = $3
         """, digest, vault, .bytes(member.owner.bytes))
       guard let found = found.first else { throw VaultMember.notAdmitted }
-      if found[0] == .null { return .missing }
-      guard admits(try found[0].integer()) else { return .refused }
-      if found[1] != .null { return .bytes(try found[1].bytes()) }
+      if found[0] == .null { return nil }
+      try admit(try found[0].integer())
+      if found[1] != .null { return try found[1].bytes() }
       let rows = try connection.run(
         "select bytes from objects where digest = $1 and vault = $2", digest, vault)
-      return rows.isEmpty ? .missing : .bytes(try rows[0][0].bytes())
+      return try rows.first?[0].bytes()
     }
   }
 
@@ -299,33 +298,24 @@ final class HubEngine: Sendable {
     Array(SHA256Hasher.digest(of: Array(name.utf8)).bytes.prefix(16))
   }
 
-  /// Stores an object durably if there is none of that name, together with those of other callers.
+  /// Stores an object durably if there is none of that name, or deletes it, together with those of other callers.
   ///
-  /// - Parameter done: Called once, from any thread, when it is durable or was not stored.
-  func put(
-    _ name: String, _ bytes: [UInt8], as member: VaultMember,
-    done: @escaping @Sendable (Result<PutOutcome, HeartlogError>) -> Void
+  /// - Parameters:
+  ///   - bytes: `nil` to delete the object. If there is none, nothing is done.
+  ///   - done: Called once, from any thread, when it is durable or was not stored.
+  func write(
+    _ name: String, _ bytes: [UInt8]?, as member: VaultMember,
+    done: @escaping @Sendable (Result<PutOutcome, any Error>) -> Void
   ) {
     writer.add(ObjectWriter.Job(member: member, name: name, bytes: bytes, done: done))
   }
 
-  /// Stores an object, and waits for the outcome.
-  func put(_ name: String, _ bytes: [UInt8], as member: VaultMember) throws(HeartlogError) -> PutOutcome {
+  /// Stores or deletes an object, and waits for the outcome.
+  @discardableResult
+  func write(_ name: String, _ bytes: [UInt8]?, as member: VaultMember) throws -> PutOutcome {
     let outcomes = try writer.run([ObjectWriter.Job(member: member, name: name, bytes: bytes)])
     guard let outcome = outcomes[0] else { throw VaultMember.notAdmitted }
     return outcome
-  }
-
-  /// Deletes an object durably. Does nothing if there is none.
-  func delete(
-    _ name: String, as member: VaultMember, done: @escaping @Sendable (Result<Void, HeartlogError>) -> Void
-  ) {
-    writer.add(ObjectWriter.Job(member: member, name: name, bytes: nil) { done($0.map { _ in }) })
-  }
-
-  /// Deletes an object, and waits until that is durable.
-  func delete(_ name: String, as member: VaultMember) throws(HeartlogError) {
-    _ = try writer.run([ObjectWriter.Job(member: member, name: name, bytes: nil)])
   }
 
   // MARK: Sessions
@@ -336,8 +326,8 @@ final class HubEngine: Sendable {
   /// - Returns: False if the nonce opened a session before.
   func openSession(
     _ token: Digest, for member: VaultMember, with nonce: HubNonce
-  ) throws(HeartlogError) -> Bool {
-    try database.write { (connection) throws(HeartlogError) in
+  ) throws -> Bool {
+    try database.write { connection in
       let (vault, key) = (SQLValue.bytes(member.vault.bytes), SQLValue.bytes(member.key.bytes))
       let now = WallClock.nanoseconds
       func end(after seconds: Int) -> SQLValue { .integer(now + seconds * 1_000_000_000) }
@@ -367,10 +357,10 @@ final class HubEngine: Sendable {
   }
 
   /// The session of a token, unless it is over.
-  func session(_ token: Digest) throws(HeartlogError) -> HubSession? {
+  func session(_ token: Digest) throws -> HubSession? {
     let now = MonotonicClock.nanoseconds()
     if let session = seen.withLock({ $0[token] }), session.end > now { return session }
-    return try database.read { (connection) throws(HeartlogError) in
+    return try database.read { connection in
       let rows = try connection.run(
         """
         select s.vault, s.key, s.expires, m.expires from sessions s
@@ -382,7 +372,7 @@ final class HubEngine: Sendable {
       let left = try row[2].integer() - WallClock.nanoseconds
       guard left > 0 else { return nil }
       let session = HubSession(
-        member: VaultMember(vault: vault, key: key), isInvited: try row[3].integer() > 0,
+        token: token, member: VaultMember(vault: vault, key: key), isInvited: try row[3].integer() > 0,
         end: now + UInt64(left))
       seen.withLock { seen in
         if seen.count >= Self.seenMax { seen = seen.filter { $0.value.end > now } }
@@ -411,21 +401,8 @@ struct VaultMember: Hashable, Sendable {
   static let notAdmitted = HeartlogError(.notAdmitted, "this key is not admitted to this vault")
 }
 
-enum VaultCreation: Hashable, Sendable {
-  case created
-  /// It exists. Whether the key is one of its is not said.
-  case exists
-  case invitationUsed
-}
-
-enum GetOutcome: Hashable, Sendable {
-  case bytes([UInt8])
-  case missing
-  /// So many bytes were not admitted.
-  case refused
-}
-
 enum PutOutcome: Hashable, Sendable {
+  /// Or deleted.
   case stored
   /// It was there with the same bytes.
   case same
@@ -442,10 +419,10 @@ struct HubList: Hashable, Sendable {
     let byteCount: Int
   }
 
-  var entries: [Entry]
-  let cursor: String
+  let entries: [Entry]
+  let cursor: ChangeCursor
   /// The cursor of the vault's last change.
-  let head: String
+  let head: ChangeCursor
   let startsOver: Bool
   let hasMore: Bool
 }
@@ -462,30 +439,12 @@ struct ChangeCursor: Hashable, CustomStringConvertible {
 
   /// Reads exactly what `description` says.
   init?(_ text: String) {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].utf8.count == 16, let generation = UInt64(parts[0], radix: 16),
-      let number = UInt64(parts[1])
+    let parts = text.split(separator: "-")
+    guard parts.count == 2, let generation = UInt64(parts[0], radix: 16), let number = UInt64(parts[1])
     else { return nil }
     self.init(generation: generation, number: number)
     guard description == text else { return nil }
   }
 
-  /// Reads a cursor that a client sent.
-  ///
-  /// - Throws: `invalid` if it is none.
-  static func sent(_ text: String?) throws(HeartlogError) -> ChangeCursor? {
-    guard let text else { return nil }
-    guard let cursor = ChangeCursor(text) else { throw HeartlogError(.invalid, "this is no cursor") }
-    return cursor
-  }
-
-  /// Whether a list can go on from here: there was such a change, up to the last one, in this generation.
-  func isKnown(generation: UInt64, last: UInt64) -> Bool {
-    self.generation == generation && number <= last
-  }
-
-  var description: String {
-    let digits = String(generation, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits + "-\(number)"
-  }
+  var description: String { "\(Hexadecimal.text(generation.bigEndianBytes))-\(number)" }
 }

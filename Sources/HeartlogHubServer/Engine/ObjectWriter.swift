@@ -9,7 +9,7 @@ final class ObjectWriter: Sendable {
     let name: String
     /// `nil` to delete the object.
     let bytes: [UInt8]?
-    var done: @Sendable (Result<PutOutcome, HeartlogError>) -> Void = { _ in }
+    var done: @Sendable (Result<PutOutcome, any Error>) -> Void = { _ in }
   }
 
   private struct State {
@@ -53,7 +53,7 @@ final class ObjectWriter: Sendable {
 
   private func run() {
     while let batch = next() {
-      do throws(HeartlogError) {
+      do {
         for (job, outcome) in zip(batch, try run(batch)) {
           job.done(outcome.map { .success($0) } ?? .failure(VaultMember.notAdmitted))
         }
@@ -84,14 +84,14 @@ final class ObjectWriter: Sendable {
   /// Does all of a batch in one transaction, and announces what was put.
   ///
   /// - Returns: What came of each job; `nil` if its key is not admitted. Of a deletion always `stored`.
-  func run(_ batch: [Job]) throws(HeartlogError) -> [PutOutcome?] {
-    let outcomes = try database.write { (connection) throws(HeartlogError) in try run(batch, connection) }
+  func run(_ batch: [Job]) throws -> [PutOutcome?] {
+    let outcomes = try database.write { try run(batch, $0) }
     let vaults = zip(batch, outcomes).filter { $0.bytes != nil && $1 == .stored }.map(\.0.member.vault)
     if !vaults.isEmpty { database.announce(Set(vaults)) }
     return outcomes
   }
 
-  private func run(_ batch: [Job], _ connection: any SQLConnection) throws(HeartlogError) -> [PutOutcome?] {
+  private func run(_ batch: [Job], _ connection: any SQLConnection) throws -> [PutOutcome?] {
     try connection.lock(batch.map(\.member.vault))
     let digests = batch.map { HubEngine.digest($0.name) }
     let rows = try connection.run(
@@ -169,7 +169,7 @@ final class ObjectWriter: Sendable {
 
   private static func has(
     _ object: Found.Object, _ bytes: [UInt8], of vault: VaultID, _ connection: any SQLConnection
-  ) throws(HeartlogError) -> Bool {
+  ) throws -> Bool {
     guard object.byteCount == bytes.count else { return false }
     let rows = try connection.run(
       "select bytes from objects where vault = $1 and change = $2", .bytes(vault.bytes),
@@ -221,7 +221,7 @@ private struct Found {
   let member: Usage
   let object: Object?
 
-  init(_ row: [SQLValue]) throws(HeartlogError) {
+  init(_ row: [SQLValue]) throws {
     change = try row[1].integer()
     root = try row[2].bytes()
     isShared = try row[3].integer() == 1

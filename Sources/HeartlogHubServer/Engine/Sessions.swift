@@ -2,6 +2,8 @@ import HeartlogFormat
 
 /// A session that a client opened: "Sessions" in docs/hub.md.
 struct HubSession: Hashable, Sendable {
+  /// SHA-256 of what the client has.
+  let token: Digest
   let member: VaultMember
   /// Whether the key is that of an invitation, which may read, and admit one device.
   let isInvited: Bool

@@ -71,8 +71,6 @@ final class ClientConnections: Sendable {
     var open: [String: [Int]] = [:]
     var openCount = 0
     var lastID = 0
-    var isEnding = false
-    var thread: WorkerThread?
 
     /// Closes the first connection of an address that waits for a request, or else its first stream.
     ///
@@ -164,30 +162,7 @@ final class ClientConnections: Sendable {
 
   // MARK: Deadlines
 
-  /// Closes connections that are late, from now on.
-  func start() throws(HeartlogError) {
-    let thread = try WorkerThread { [unowned self] in keepClosing() }
-    monitor.withLock { $0.thread = thread }
-  }
-
-  private func keepClosing() {
-    while monitor.withLock({ table in
-      if !table.isEnding { monitor.wait(&table, milliseconds: 1_000) }
-      return !table.isEnding
-    }) { closeLate() }
-  }
-
-  func stop() {
-    let thread = monitor.withLock { table in
-      table.isEnding = true
-      monitor.notifyAll()
-      defer { table.thread = nil }
-      return table.thread
-    }
-    thread?.join()
-  }
-
-  /// Closes the connections whose deadlines are over.
+  /// Closes the connections whose deadlines are over. Called every second.
   func closeLate() {
     monitor.withLock { table in
       let now = now()
@@ -281,10 +256,10 @@ final class ClientConnections: Sendable {
   /// A body of so many bytes is announced, in a session if there is one.
   ///
   /// - Returns: Whether there would be room for it. It takes none before it comes.
-  func receive(_ id: Int, _ byteCount: Int, vault: VaultID?, session: Digest?) -> Bool {
+  func receive(_ id: Int, _ byteCount: Int, _ session: HubSession?) -> Bool {
     monitor.withLock { table in
-      table.connections[id]?.owner.vault = vault
-      table.connections[id]?.owner.session = session
+      table.connections[id]?.owner.vault = session?.member.vault
+      table.connections[id]?.owner.session = session?.token
       if byteCount > 0 {
         table.connections[id]?.state = .receiving
         table.connections[id]?.deadline = deadline(HubLimits.silenceSeconds)

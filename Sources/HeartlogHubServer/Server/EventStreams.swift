@@ -52,11 +52,12 @@ final class EventStreams: Sendable {
   func add(_ stream: EventStream) -> Bool {
     monitor.withLock { state in
       if state.isEnding { return false }
-      let others = state.streams(of: stream.member.vault)
-      let own = others.filter { $0.token == stream.token }
+      let vault = stream.session.member.vault
+      let others = state.streams(of: vault)
+      let own = others.filter { $0.session.token == stream.session.token }
       let surplus = own.count >= HubLimits.streamsMax ? own : others.count >= vaultMax ? others : []
       surplus.min { $0.start < $1.start }?.finish()
-      state.streams[stream.member.vault, default: [:]][ObjectIdentifier(stream)] = stream
+      state.streams[vault, default: [:]][ObjectIdentifier(stream)] = stream
       state.due[ObjectIdentifier(stream)] = stream
       monitor.notifyAll()
       return true
@@ -65,7 +66,7 @@ final class EventStreams: Sendable {
 
   func remove(_ stream: EventStream) {
     monitor.withLock { state in
-      let vault = stream.member.vault
+      let vault = stream.session.member.vault
       state.streams[vault]?[ObjectIdentifier(stream)] = nil
       if state.streams[vault]?.isEmpty ?? false { state.streams[vault] = nil }
       state.due[ObjectIdentifier(stream)] = nil
@@ -126,19 +127,18 @@ final class EventStreams: Sendable {
     }
     var late: [EventStream] = []
     for stream in work {
-      do throws(HubRefusal) { if try !stream.send(from: service) { late.append(stream) } } catch {
-        stream.finish()
-      }
+      do { if try !stream.send(from: service) { late.append(stream) } } catch { stream.finish() }
     }
     let now = MonotonicClock.nanoseconds()
     for stream in unsure { endIfOver(stream) }
     for stream in checked {
       stream.dropIfStuck(now)
-      if now >= stream.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }
+      if now >= stream.session.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }
     }
     if !late.isEmpty {
       monitor.withLock { state in
-        for stream in late where state.streams[stream.member.vault]?[ObjectIdentifier(stream)] != nil {
+        for stream in late
+        where state.streams[stream.session.member.vault]?[ObjectIdentifier(stream)] != nil {
           state.due[ObjectIdentifier(stream)] = stream
         }
         // A client that is slow is asked again soon.
@@ -150,9 +150,7 @@ final class EventStreams: Sendable {
 
   /// Ends a stream whose session is over. An engine that cannot say lets no more be read.
   private func endIfOver(_ stream: EventStream) {
-    do throws(HubRefusal) { if try !service.isOpen(stream.token) { stream.finish() } } catch {
-      stream.finish()
-    }
+    if (try? service.isOpen(stream.session.token)) != true { stream.finish() }
   }
 }
 
@@ -164,29 +162,25 @@ final class EventStream: Sendable {
     var pending: [UInt8] = Array(":\n\n".utf8)
     var isSuspended = false
     var isEnded = false
-    var cursor: String?
+    var cursor: ChangeCursor?
     var lastEvent = MonotonicClock.nanoseconds()
 
     /// Whether the client has not taken all that was sent.
     var isBusy: Bool { !pending.isEmpty && !isSuspended }
   }
 
-  let member: VaultMember
-  let token: Digest
+  let session: HubSession
   let start = MonotonicClock.nanoseconds()
-  let end: UInt64
   private let connection: ConnectionHandle
   /// Closes the connection.
   private let drop: @Sendable () -> Void
   private let state: Monitor<State>
 
   init(
-    member: VaultMember, token: Digest, end: UInt64, after cursor: String?, connection: ConnectionHandle,
+    _ session: HubSession, after cursor: ChangeCursor?, connection: ConnectionHandle,
     drop: @escaping @Sendable () -> Void
   ) {
-    self.member = member
-    self.token = token
-    self.end = end
+    self.session = session
     state = Monitor(State(cursor: cursor))
     self.connection = connection
     self.drop = drop
@@ -221,10 +215,10 @@ final class EventStream: Sendable {
   }
 
   /// Sends what was put after the cursor. Returns false if the client has not taken the event before.
-  func send(from service: HubService) throws(HubRefusal) -> Bool {
+  func send(from service: HubService) throws -> Bool {
     let (cursor, isBusy) = state.withLock { ($0.cursor, $0.isBusy) }
     if isBusy { return false }
-    let list = try refusals(try service.engine.list(after: cursor, limit: Self.listMax, as: member))
+    let list = try service.engine.list(after: cursor, limit: Self.listMax, as: session.member)
     if list.entries.isEmpty, !list.startsOver {
       state.withLock { $0.cursor = list.cursor }
       return true
@@ -235,7 +229,7 @@ final class EventStream: Sendable {
     if isWhole {
       list.append(to: &writer)
     } else {
-      writer.member("cursor", list.head)
+      writer.member("cursor", list.head.description)
     }
     writer.endObject()
     let id = isWhole ? list.cursor : list.head
@@ -256,7 +250,7 @@ final class EventStream: Sendable {
     if isStuck { drop() }
   }
 
-  private func append(_ bytes: [UInt8], cursor: String?) {
+  private func append(_ bytes: [UInt8], cursor: ChangeCursor?) {
     state.withLock { state in
       if let cursor { state.cursor = cursor }
       state.pending.append(contentsOf: bytes)

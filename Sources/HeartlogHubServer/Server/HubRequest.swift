@@ -7,12 +7,12 @@ struct HubRequest: Sendable {
   var body: [UInt8] = []
 
   /// The members of a JSON body.
-  func object() throws(HubRefusal) -> JSONValue {
+  func object() throws -> JSONValue {
     let parsed: JSONValue
     do throws(MalformedError) { parsed = try JSONValue.parse(body) } catch {
-      throw HubRefusal(400, "The body is no JSON: \(error.reason)")
+      throw HubAnswer.refusal(400, "The body is no JSON: \(error.reason)")
     }
-    guard parsed.object != nil else { throw HubRefusal(400, "The body is no JSON object") }
+    guard parsed.object != nil else { throw HubAnswer.refusal(400, "The body is no JSON object") }
     return parsed
   }
 }
@@ -23,7 +23,7 @@ struct KeyProof {
   let nonce: HubNonce
   let signature: Signature
 
-  init(_ object: JSONValue) throws(HubRefusal) {
+  init(_ object: JSONValue) throws {
     guard let key = PublicKey(bytes: try object.hexadecimal("key", 32)),
       let nonce = HubNonce(try object.hexadecimal("nonce", 32)),
       let signature = Signature(bytes: try object.hexadecimal("signature", 64))
@@ -36,35 +36,33 @@ struct KeyProof {
 
 extension JSONValue {
   /// Bytes as lower-case hexadecimal digits.
-  func hexadecimal(_ name: String, _ count: Int) throws(HubRefusal) -> [UInt8] {
-    guard let text = self[name]?.string, let bytes = Hexadecimal.bytes(text), bytes.count == count,
-      Hexadecimal.text(bytes) == text
-    else { throw HubRefusal(400, "\"\(name)\" has \(count * 2) lower-case hexadecimal digits") }
+  func hexadecimal(_ name: String, _ count: Int) throws -> [UInt8] {
+    guard let bytes = self[name]?.bytes(count) else {
+      throw HubAnswer.refusal(400, "\"\(name)\" has \(count * 2) lower-case hexadecimal digits")
+    }
     return bytes
   }
 
-  /// Objects as hexadecimal digits; none if there is no such member.
-  func objects(_ name: String) throws(HubRefusal) -> [[UInt8]] {
+  /// Objects, or all of so many bytes; none if there is no such member.
+  func hexadecimals(_ name: String, _ count: Int? = nil) throws -> [[UInt8]] {
     guard let value = self[name] else { return [] }
-    let objects = value.array?.map { $0.string.flatMap { Hexadecimal.bytes($0) } }
-    guard let objects, !objects.contains(nil) else {
-      throw HubRefusal(400, "\"\(name)\" is a list of objects in hexadecimal digits")
+    guard let all = value.array?.map({ $0.bytes(count) }), !all.contains(nil) else {
+      let digits = count.map { "\($0 * 2) " } ?? ""
+      throw HubAnswer.refusal(400, "\"\(name)\" is a list, each of \(digits)lower-case hexadecimal digits")
     }
-    return objects.compactMap { $0 }
+    return all.compactMap { $0 }
   }
 
   /// Keys; none if there is no such member.
-  func keys(_ name: String) throws(HubRefusal) -> [PublicKey] {
-    guard let value = self[name] else { return [] }
-    guard let values = value.array else { throw HubRefusal(400, "\"\(name)\" is a list of keys") }
-    var keys: [PublicKey] = []
-    for value in values {
-      guard let text = value.string, let bytes = Hexadecimal.bytes(text), let key = PublicKey(bytes: bytes),
-        key.description == text
-      else { throw HubRefusal(400, "A key has 64 lower-case hexadecimal digits") }
-      keys.append(key)
-    }
-    return keys
+  func keys(_ name: String) throws -> [PublicKey] {
+    try hexadecimals(name, PublicKey.byteCount).compactMap { PublicKey(bytes: $0) }
+  }
+
+  private func bytes(_ count: Int?) -> [UInt8]? {
+    guard let text = string, let bytes = Hexadecimal.bytes(text), bytes.count == count ?? bytes.count,
+      Hexadecimal.text(bytes) == text
+    else { return nil }
+    return bytes
   }
 }
 
@@ -75,11 +73,11 @@ enum HubRoute: Hashable, Sendable {
   case createVault(VaultID)
   case keys(VaultID)
   case changeKeys(VaultID)
-  case list(VaultID, after: String?, limit: Int)
+  case list(VaultID, after: ChangeCursor?, limit: Int)
   case get(VaultID, String)
   case put(VaultID, String)
   case delete(VaultID, String)
-  case changes(VaultID, after: String?)
+  case changes(VaultID, after: ChangeCursor?)
 
   /// The vault that the path names.
   var vault: VaultID? {
@@ -113,25 +111,27 @@ enum HubRoute: Hashable, Sendable {
   var wantsBody: Bool { bodyBytesMax > 0 }
 
   /// Reads the target of a request as it was sent.
-  init(method: String, target: String) throws(HubRefusal) {
-    guard target.utf8.count <= HubLimits.pathBytesMax else { throw HubRefusal(414, "The path is too long") }
+  init(method: String, target: String) throws {
+    guard target.utf8.count <= HubLimits.pathBytesMax else {
+      throw HubAnswer.refusal(414, "The path is too long")
+    }
     let parts = target[...].parts(separatedBy: "?", maxSplits: 1)
     let path = parts[0]
     let query = parts.count > 1 ? String(parts[1]) : ""
     guard path.utf8.allSatisfy(Self.isPlain) else {
-      throw HubRefusal(
+      throw HubAnswer.refusal(
         400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
     }
     let words = Array(path.parts(separatedBy: "/").dropFirst())
     guard path.utf8.first == UInt8(ascii: "/"), !words.contains("") || words == [""], !words.contains("."),
       !words.contains("..")
     else {
-      throw HubRefusal(400, "The path is malformed")
+      throw HubAnswer.refusal(400, "The path is malformed")
     }
-    func only(_ methods: [String: HubRoute], takesQuery: Bool = false) throws(HubRefusal) -> HubRoute {
-      guard takesQuery || query.isEmpty else { throw HubRefusal(400, "This path takes no query") }
+    func only(_ methods: [String: HubRoute], takesQuery: Bool = false) throws -> HubRoute {
+      guard takesQuery || query.isEmpty else { throw HubAnswer.refusal(400, "This path takes no query") }
       guard let route = methods[method] else {
-        throw HubRefusal(
+        throw HubAnswer.refusal(
           405, "This path does not take this method", allow: methods.keys.sorted().joined(separator: ", "))
       }
       return route
@@ -141,7 +141,7 @@ enum HubRoute: Hashable, Sendable {
     case ["v1", "sessions"]: self = try only(["POST": .openSession])
     case _ where words.count >= 3 && words[0] == "v1" && words[1] == "vaults":
       guard let vault = VaultID(String(words[2])) else {
-        throw HubRefusal(400, "A vault has 32 lower-case hexadecimal digits")
+        throw HubAnswer.refusal(400, "A vault has 32 lower-case hexadecimal digits")
       }
       let rest = words.dropFirst(3)
       switch rest.first {
@@ -153,7 +153,7 @@ enum HubRoute: Hashable, Sendable {
         if let text = query["limit"] {
           guard let number = Int(text), (1...HubLimits.listMax).contains(number), String(number) == text
           else {
-            throw HubRefusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
+            throw HubAnswer.refusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
           }
           limit = number
         }
@@ -164,11 +164,11 @@ enum HubRoute: Hashable, Sendable {
         self = try only(["GET": .changes(vault, after: cursor)], takesQuery: true)
       case "objects":
         let name = String(path[words[4].startIndex...])
-        guard ObjectPath.isObject(name) else { throw HubRefusal(400, "This is no object's name") }
+        guard ObjectPath.isObject(name) else { throw HubAnswer.refusal(400, "This is no object's name") }
         self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
-      default: throw HubRefusal.unknownPath
+      default: throw HubAnswer.unknownPath
       }
-    default: throw HubRefusal.unknownPath
+    default: throw HubAnswer.unknownPath
     }
   }
 
@@ -182,35 +182,37 @@ enum HubRoute: Hashable, Sendable {
     }
   }
 
-  private static func values(in query: String, names: Set<String>) throws(HubRefusal) -> [String: String] {
+  private static func values(in query: String, names: Set<String>) throws -> [String: String] {
     var values: [String: String] = [:]
     if query.isEmpty { return values }
     for part in query.split(separator: "&", omittingEmptySubsequences: false) {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard pair.count == 2, names.contains(pair[0]), values[pair[0]] == nil else {
-        throw HubRefusal(400, "This path takes \(names.sorted().joined(separator: " and "))")
+        throw HubAnswer.refusal(400, "This path takes \(names.sorted().joined(separator: " and "))")
       }
       values[pair[0]] = pair[1]
     }
     return values
   }
 
-  private static func cursor(_ text: String?) throws(HubRefusal) -> String? {
+  private static func cursor(_ text: String?) throws -> ChangeCursor? {
     guard let text else { return nil }
-    guard ChangeCursor(text) != nil else { throw HubRefusal(400, "This is no cursor") }
-    return text
+    guard let cursor = ChangeCursor(text) else { throw HubAnswer.refusal(400, "This is no cursor") }
+    return cursor
   }
 }
 
-/// What a hub answers to a request.
-struct HubAnswer: Sendable {
-  var status: UInt32
+/// What a hub answers to a request. Thrown where it refuses one: "Errors" in docs/hub.md.
+struct HubAnswer: Error, Hashable, Sendable {
+  let status: UInt32
   var contentType = "application/json"
   var body: [UInt8] = []
   /// In seconds.
   var retryAfter: Int?
   /// The methods that a path takes.
   var allow: String?
+  /// For the log of the operator.
+  var detail: String?
 
   static func json(_ status: UInt32, _ write: (inout JSONWriter) -> Void) -> HubAnswer {
     var writer = JSONWriter()
@@ -220,63 +222,53 @@ struct HubAnswer: Sendable {
     return HubAnswer(status: status, body: writer.bytes)
   }
 
-  static func bytes(_ bytes: [UInt8]) -> HubAnswer {
-    HubAnswer(status: 200, contentType: "application/octet-stream", body: bytes)
-  }
-
   static func text(_ text: String) -> HubAnswer {
     HubAnswer(status: 200, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
   }
-}
 
-/// Why a request is refused: "Errors" in docs/hub.md.
-struct HubRefusal: Error, Hashable {
-  let status: UInt32
-  let sentence: String
-  var retryAfter: Int?
-  var allow: String?
-  /// The hub's clock, in seconds since 1970, for a client whose clock is another one.
-  var time: UInt64?
-  /// For the log of the operator.
-  var detail: String?
-
-  init(
+  /// - Parameter time: The hub's clock, in seconds since 1970, for a client whose clock is another one.
+  static func refusal(
     _ status: UInt32, _ sentence: String, retryAfter: Int? = nil, allow: String? = nil, time: UInt64? = nil
-  ) {
-    self.status = status
-    self.sentence = sentence
-    self.retryAfter = retryAfter
-    self.allow = allow
-    self.time = time
-  }
-
-  /// Whether its key may open another one, it is told when it tries.
-  static let sessionOver = HubRefusal(401, "The session is over")
-
-  static let unknownPath = HubRefusal(404, "There is no such path")
-
-  init(_ error: HeartlogError) {
-    switch error.code {
-    case .invalid: self.init(400, error.message)
-    case .diskFull: self.init(507, "The hub's disk is full")
-    case .notAdmitted: self = .sessionOver
-    default: self.init(503, "The hub cannot do this now", retryAfter: 2)
-    }
-    if status >= 500 { detail = error.description }
-  }
-
-  var answer: HubAnswer {
-    var answer = HubAnswer.json(status) { writer in
+  ) -> HubAnswer {
+    var answer = json(status) { writer in
       writer.member("error", sentence)
       if let time { writer.member("time", time) }
     }
-    answer.retryAfter = retryAfter
-    answer.allow = allow
+    (answer.retryAfter, answer.allow) = (retryAfter, allow)
     return answer
   }
-}
 
-/// Makes a call of the engine, and refuses what it throws.
-func refusals<R>(_ body: @autoclosure () throws(HeartlogError) -> R) throws(HubRefusal) -> R {
-  do { return try body() } catch { throw HubRefusal(error) }
+  /// Whether its key may open another one, it is told when it tries.
+  static let sessionOver = refusal(401, "The session is over")
+
+  static let unknownPath = refusal(404, "There is no such path")
+
+  /// The answer that an error stands for: itself, a refused change of keys, or what the database says.
+  static func to(_ error: any Error) -> HubAnswer {
+    switch error {
+    case let answer as HubAnswer: return answer
+    case KeyRefusal.wrongCount:
+      return refusal(
+        400,
+        "At least one key stays, and \(HubLimits.keysMax) at most, with \(HubLimits.invitationsMax) invitations"
+      )
+    case KeyRefusal.notInvited:
+      return refusal(403, "This key is that of an invitation, which admits one device while it is good")
+    case KeyRefusal.notAllowed:
+      return refusal(403, "Only the vault's root may do this: it takes the recovery code")
+    default: break
+    }
+    let error = HeartlogError(wrapping: error)
+    switch error.code {
+    case .invalid: return refusal(400, error.message)
+    case .notAdmitted: return sessionOver
+    default:
+      var answer =
+        error.code == .diskFull
+        ? refusal(507, "The hub's disk is full")
+        : refusal(503, "The hub cannot do this now", retryAfter: 2)
+      answer.detail = error.description
+      return answer
+    }
+  }
 }

@@ -1,12 +1,14 @@
 import CMicrohttpd
+import Dispatch
 import HeartlogFiles
 import HeartlogFormat
+import Synchronization
 
 /// Serves a hub's vaults over HTTP: docs/hub.md.
 ///
 /// Two threads of libmicrohttpd take the requests. One that waits for the disk, or for changes, is suspended, and holds none of them.
 ///
-/// Unchecked: the daemons are written at the start and at the stop, the rest is thread-safe.
+/// Unchecked: the daemons and the timer are written at the start and at the stop, the rest is thread-safe.
 final class HubServer: @unchecked Sendable {
   struct Options: Sendable {
     let address: SocketAddress
@@ -29,7 +31,10 @@ final class HubServer: @unchecked Sendable {
   private let metrics = HubMetrics()
   private let connections: ClientConnections
   private let rates: RateLimit
-  private let activity = Activity()
+  /// The requests that run.
+  private let requests = DispatchGroup()
+  private let isStopping = Atomic(false)
+  private var timer: (any DispatchSourceTimer)?
   private var daemon: OpaquePointer?
   private var metricsDaemon: OpaquePointer?
   /// Read by the library as long as the daemon runs.
@@ -51,15 +56,18 @@ final class HubServer: @unchecked Sendable {
     rates = RateLimit(options.rate)
     streams = try EventStreams(service, vaultMax: options.limits.connectionsOfAddress)
     do {
-      try connections.start()
       if let address = options.metricsAddress { try startMetrics(address) }
       try start()
     } catch {
       MHD_stop_daemon(metricsDaemon)
-      connections.stop()
       streams.close()
       throw error
     }
+    let timer = DispatchSource.makeTimerSource()
+    timer.setEventHandler { [connections] in connections.closeLate() }
+    timer.schedule(deadline: .now() + 1, repeating: 1)
+    timer.activate()
+    self.timer = timer
   }
 
   deinit {
@@ -144,7 +152,7 @@ final class HubServer: @unchecked Sendable {
       guard let context, let connection, let path, let method else { return .NO }
       let server = Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
       let isKnown = String(cString: path) == "/metrics" && String(cString: method) == "GET"
-      let answer = isKnown ? server.metricsAnswer : HubRefusal.unknownPath.answer
+      let answer = isKnown ? server.metricsAnswer : HubAnswer.unknownPath
       return ConnectionHandle(pointer: connection).send(answer, closes: true)
     }
   }
@@ -191,19 +199,19 @@ final class HubServer: @unchecked Sendable {
   /// Connections are accepted to the end: `MHD_quiesce_daemon` aborts if a thread of the pool notices it and removes the socket first.
   func stop() {
     guard let daemon else { return }
-    activity.stop()
+    isStopping.store(true, ordering: .relaxed)
     streams.close()
-    activity.waitForRest(milliseconds: HubLimits.silenceSeconds * 1_000)
+    _ = requests.wait(timeout: .now() + .seconds(HubLimits.silenceSeconds))
     MHD_stop_daemon(daemon)
     MHD_stop_daemon(metricsDaemon)
-    connections.stop()
+    timer?.cancel()
     (self.daemon, metricsDaemon) = (nil, nil)
   }
 
   // MARK: One request
 
   private func begin(_ target: String, _ connection: ConnectionHandle) -> UnsafeMutableRawPointer {
-    activity.begin()
+    requests.enter()
     return Unmanaged.passRetained(Exchange(target: target, connection: connection.id)).toOpaque()
   }
 
@@ -218,7 +226,7 @@ final class HubServer: @unchecked Sendable {
       metrics.count(method: exchange.method, status: exchange.status, seconds: seconds)
     }
     if exchange.status >= 400 || nanoseconds > Self.slow && !isStream { log(exchange, nanoseconds) }
-    activity.end()
+    requests.leave()
   }
 
   /// Called by the library with the headers, with each part of the body, and at its end.
@@ -226,7 +234,7 @@ final class HubServer: @unchecked Sendable {
     _ exchange: Exchange, _ connection: ConnectionHandle, _ method: UnsafePointer<CChar>?,
     _ bytes: UnsafeRawBufferPointer
   ) -> MHD_Result {
-    do throws(HubRefusal) {
+    do {
       if !exchange.isStarted {
         exchange.isStarted = true
         exchange.client = SocketAddress.text(of: heartlog_client_address(connection.pointer))
@@ -246,8 +254,7 @@ final class HubServer: @unchecked Sendable {
       connections.work(exchange.connection)
       return try answer(request, exchange, connection)
     } catch {
-      exchange.detail = error.detail
-      return send(error.answer, exchange, connection)
+      return send(.to(error), exchange, connection)
     }
   }
 
@@ -256,118 +263,96 @@ final class HubServer: @unchecked Sendable {
   /// Checks all that can be before a body is read.
   private func check(
     _ exchange: Exchange, _ connection: ConnectionHandle, _ method: String
-  ) throws(HubRefusal) -> HubRequest {
+  ) throws -> HubRequest {
     exchange.method = Self.methods.contains(method) ? method : "other"
     let isTaken = connections.begin(exchange.connection)
-    guard !activity.isStopping else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
+    guard !isStopping.load(ordering: .relaxed) else {
+      throw HubAnswer.refusal(503, "The hub stops", retryAfter: 5)
+    }
     guard rates.admits(SocketAddress.network(of: exchange.client)) else {
-      throw HubRefusal(429, "Too many requests", retryAfter: 1)
+      throw HubAnswer.refusal(429, "Too many requests", retryAfter: 1)
     }
     guard connection.headerBytes <= HubLimits.headerBytesMax else {
-      throw HubRefusal(431, "The headers are too large")
+      throw HubAnswer.refusal(431, "The headers are too large")
     }
     let route = try HubRoute(method: method, target: exchange.target)
     exchange.closes = !isTaken
     guard isTaken || route == .health else {
-      throw HubRefusal(503, "Too many connections are open", retryAfter: 5)
+      throw HubAnswer.refusal(503, "Too many connections are open", retryAfter: 5)
     }
     let headers = connection.headers
     guard headers["transfer-encoding"] == nil else {
-      throw HubRefusal(411, "A body has a Content-Length, and no Transfer-Encoding")
+      throw HubAnswer.refusal(411, "A body has a Content-Length, and no Transfer-Encoding")
     }
     let lengths = headers["content-length"] ?? []
-    if route.wantsBody, lengths.isEmpty { throw HubRefusal(411, "A body has a Content-Length") }
+    if route.wantsBody, lengths.isEmpty { throw HubAnswer.refusal(411, "A body has a Content-Length") }
     guard let byteCount = Int(lengths.first ?? "0"), byteCount >= 0, lengths.count <= 1 else {
-      throw HubRefusal(400, "The Content-Length is malformed")
+      throw HubAnswer.refusal(400, "The Content-Length is malformed")
     }
-    guard byteCount <= route.bodyBytesMax else { throw HubRefusal(413, "The body is too large") }
+    guard byteCount <= route.bodyBytesMax else { throw HubAnswer.refusal(413, "The body is too large") }
     guard let hosts = headers["host"], hosts.count == 1 else {
-      throw HubRefusal(400, "There is one Host header")
+      throw HubAnswer.refusal(400, "There is one Host header")
     }
     if route != .health { try check(host: hosts[0]) }
     if route.needsSession, let vault = route.vault {
-      let found = try service.session(authorization: headers["authorization"]?.first, vault: vault)
-      if found.session.isInvited { try HubService.checkInvited(route) }
-      exchange.session = found
+      let session = try service.session(authorization: headers["authorization"]?.first, vault: vault)
+      if session.isInvited { try HubService.checkInvited(route) }
+      exchange.session = session
     }
-    let (token, vault) = (exchange.session?.token, exchange.session?.session.member.vault)
-    guard connections.receive(exchange.connection, byteCount, vault: vault, session: token) else {
-      throw HubRefusal(503, "Too many bodies are being read", retryAfter: 1)
+    guard connections.receive(exchange.connection, byteCount, exchange.session) else {
+      throw HubAnswer.refusal(503, "Too many bodies are being read", retryAfter: 1)
     }
     exchange.announced = byteCount
     return HubRequest(route: route, host: hosts[0])
   }
 
   /// Refuses a host that is not one of this hub's: a signature for another one must be good for nothing here.
-  private func check(host: String) throws(HubRefusal) {
-    guard !host.isEmpty else { throw HubRefusal(400, "There is no Host header") }
+  private func check(host: String) throws {
+    guard !host.isEmpty else { throw HubAnswer.refusal(400, "There is no Host header") }
     let (address, port) = (options.address, options.address.port == 0 ? port : options.address.port)
     let names = options.names.isEmpty ? address.loopbackNames(port: port) : options.names
-    guard HubService.isName(host, of: names) else { throw HubRefusal(403, "This hub has another name") }
+    guard HubService.isName(host, of: names) else {
+      throw HubAnswer.refusal(403, "This hub has another name")
+    }
   }
 
   private func send(_ answer: HubAnswer, _ exchange: Exchange, _ connection: ConnectionHandle) -> MHD_Result {
-    exchange.status = answer.status
+    (exchange.status, exchange.detail) = (answer.status, answer.detail)
     exchange.answer = nil
     exchange.request?.body = []
     connections.send(exchange.connection, byteCount: answer.body.count)
-    return connection.send(answer, closes: exchange.closes || activity.isStopping)
+    return connection.send(answer, closes: exchange.closes || isStopping.load(ordering: .relaxed))
   }
 
   private func answer(
     _ request: HubRequest, _ exchange: Exchange, _ connection: ConnectionHandle
-  ) throws(HubRefusal) -> MHD_Result {
+  ) throws -> MHD_Result {
     switch request.route {
     case .get(_, let name):
-      let member = exchange.member
-      let found = try refusals(
-        try service.engine.get(name, as: member) { connections.take(exchange.connection, $0) })
-      switch found {
-      case .missing: throw HubRefusal(404, "There is no such object")
-      case .refused: throw HubRefusal(503, "Too many bodies are being sent", retryAfter: 1)
-      case .bytes(let bytes):
-        metrics.countGet(bytes.count)
-        return send(.bytes(bytes), exchange, connection)
+      let bytes = try service.engine.get(name, as: exchange.open.member) { byteCount in
+        guard connections.take(exchange.connection, byteCount) else {
+          throw HubAnswer.refusal(503, "Too many bodies are being sent", retryAfter: 1)
+        }
       }
+      guard let bytes else { throw HubAnswer.refusal(404, "There is no such object") }
+      metrics.countGet(bytes.count)
+      let answer = HubAnswer(status: 200, contentType: "application/octet-stream", body: bytes)
+      return send(answer, exchange, connection)
     case .put(let vault, let name):
+      let session = exchange.open
       let member = try service.putting(
-        name, request.body, as: exchange.member, isInvited: exchange.session?.session.isInvited ?? false)
-      if member != exchange.member { streams.check(vault) }
-      connection.suspend()
-      let byteCount = request.body.count
-      exchange.request?.body = []
-      service.engine.put(name, request.body, as: member) { [metrics] result in
-        switch result {
-        case .success(.stored):
-          metrics.countPut(byteCount)
-          exchange.answer = HubAnswer(status: 201)
-        case .success(.same): exchange.answer = HubAnswer(status: 200)
-        case .success(.different):
-          exchange.answer = HubRefusal(409, "Other bytes are stored under this name").answer
-        case .success(.full): exchange.answer = HubRefusal(507, "The vault's quota is full").answer
-        case .failure(let error): exchange.fail(error)
-        }
-        connection.resume()
-      }
-      return .YES
+        name, request.body, as: session.member, isInvited: session.isInvited)
+      if member != session.member { streams.check(vault) }
+      return write(name, request.body, as: member, exchange, connection)
     case .delete(_, let name):
-      let member = exchange.member
+      let member = exchange.open.member
       try service.checkDeleting(name, as: member)
-      connection.suspend()
-      service.engine.delete(name, as: member) { result in
-        switch result {
-        case .success: exchange.answer = HubAnswer(status: 204)
-        case .failure(let error): exchange.fail(error)
-        }
-        connection.resume()
-      }
-      return .YES
+      return write(name, nil, as: member, exchange, connection)
     case .changes(_, let cursor):
-      guard let (token, session) = exchange.session else { preconditionFailure("the session was checked") }
-      let stream = EventStream(
-        member: session.member, token: token, end: session.end, after: cursor, connection: connection,
-        drop: { [connections, id = exchange.connection] in connections.close(id) })
-      guard streams.add(stream) else { throw HubRefusal(503, "The hub stops", retryAfter: 5) }
+      let stream = EventStream(exchange.open, after: cursor, connection: connection) {
+        [connections, id = exchange.connection] in connections.close(id)
+      }
+      guard streams.add(stream) else { throw HubAnswer.refusal(503, "The hub stops", retryAfter: 5) }
       exchange.stream = stream
       connections.stream(exchange.connection) { stream.finish() }
       guard let response = stream.response() else { return .NO }
@@ -378,19 +363,42 @@ final class HubServer: @unchecked Sendable {
       exchange.status = 200
       return MHD_queue_response(connection.pointer, 200, response)
     case .changeKeys(let vault):
-      let answer = try service.changeKeys(request, as: exchange.member)
+      let answer = try service.changeKeys(request, as: exchange.open.member)
       streams.check(vault)
       return send(answer, exchange, connection)
-    case .keys: return send(try service.keys(as: exchange.member), exchange, connection)
+    case .keys: return send(try service.keys(as: exchange.open.member), exchange, connection)
     case .list(_, let cursor, let limit):
-      let list = try refusals(try service.engine.list(after: cursor, limit: limit, as: exchange.member))
+      let list = try service.engine.list(after: cursor, limit: limit, as: exchange.open.member)
       return send(.json(200) { list.append(to: &$0) }, exchange, connection)
     case .health:
-      try refusals(try service.engine.check())
+      try service.engine.check()
       return send(.text("ok"), exchange, connection)
     case .openSession: return send(try service.openSession(request), exchange, connection)
     case .createVault(let vault): return send(try service.create(vault, request), exchange, connection)
     }
+  }
+
+  /// Stores or deletes an object, and answers once that is durable.
+  private func write(
+    _ name: String, _ bytes: [UInt8]?, as member: VaultMember, _ exchange: Exchange,
+    _ connection: ConnectionHandle
+  ) -> MHD_Result {
+    connection.suspend()
+    exchange.request?.body = []
+    let byteCount = bytes?.count
+    service.engine.write(name, bytes, as: member) { [metrics] result in
+      switch result {
+      case .success(.stored):
+        if let byteCount { metrics.countPut(byteCount) }
+        exchange.answer = HubAnswer(status: byteCount == nil ? 204 : 201)
+      case .success(.same): exchange.answer = HubAnswer(status: 200)
+      case .success(.different): exchange.answer = .refusal(409, "Other bytes are stored under this name")
+      case .success(.full): exchange.answer = .refusal(507, "The vault's quota is full")
+      case .failure(let error): exchange.answer = .to(error)
+      }
+      connection.resume()
+    }
+    return .YES
   }
 
   // MARK: The log
@@ -415,45 +423,6 @@ final class HubServer: @unchecked Sendable {
   }
 }
 
-extension Exchange {
-  fileprivate var member: VaultMember {
-    guard let session else { preconditionFailure("the session was checked") }
-    return session.session.member
-  }
-
-  fileprivate func fail(_ error: HeartlogError) {
-    let refusal = HubRefusal(error)
-    detail = refusal.detail
-    answer = refusal.answer
-  }
-}
-
-/// How many requests run, and whether more are taken.
-private final class Activity: Sendable {
-  private let monitor = Monitor((running: 0, isStopping: false))
-
-  var isStopping: Bool { monitor.withLock { $0.isStopping } }
-
-  func begin() { monitor.withLock { $0.running += 1 } }
-
-  func end() {
-    monitor.withLock { state in
-      state.running -= 1
-      if state.running == 0 { monitor.notifyAll() }
-    }
-  }
-
-  func stop() { monitor.withLock { $0.isStopping = true } }
-
-  /// Waits until nothing runs, or for so long.
-  func waitForRest(milliseconds: Int) {
-    let end = MonotonicClock.nanoseconds() + UInt64(milliseconds) * 1_000_000
-    monitor.withLock { state in
-      while state.running > 0, MonotonicClock.nanoseconds() < end { monitor.wait(&state, milliseconds: 100) }
-    }
-  }
-}
-
 /// One request and its answer, from the first line to the last byte.
 ///
 /// Unchecked: the library's thread of its connection uses it, or, while the connection is suspended, the thread that answers.
@@ -473,7 +442,7 @@ final class Exchange: @unchecked Sendable {
   var closes = false
   /// What is sent once the connection goes on.
   var answer: HubAnswer?
-  var session: (token: Digest, session: HubSession)?
+  var session: HubSession?
   var stream: EventStream?
   var status: UInt32 = 0
   /// For the log alone.
@@ -482,6 +451,12 @@ final class Exchange: @unchecked Sendable {
   init(target: String, connection: Int) {
     self.target = target
     self.connection = connection
+  }
+
+  /// The session of a request that needs one.
+  var open: HubSession {
+    guard let session else { preconditionFailure("the session was checked") }
+    return session
   }
 }
 

@@ -16,72 +16,72 @@ struct HubService: Sendable {
   }
 
   /// The session that a request has for a vault.
-  func session(authorization: String?, vault: VaultID) throws(HubRefusal) -> (
-    token: Digest, session: HubSession
-  ) {
+  func session(authorization: String?, vault: VaultID) throws -> HubSession {
     guard let authorization, authorization.hasPrefix("Bearer ") else {
-      throw HubRefusal(401, "There is no session")
+      throw HubAnswer.refusal(401, "There is no session")
     }
     let token = SHA256Hasher.digest(of: Array(authorization.dropFirst(7).utf8))
-    let found = try refusals(try engine.session(token))
-    guard let session = found else { throw HubRefusal.sessionOver }
-    guard session.member.vault == vault else { throw HubRefusal(403, "The session is for another vault") }
-    return (token, session)
+    guard let session = try engine.session(token) else { throw HubAnswer.sessionOver }
+    guard session.member.vault == vault else {
+      throw HubAnswer.refusal(403, "The session is for another vault")
+    }
+    return session
   }
 
   /// Refuses what the key of an invitation may not do.
-  static func checkInvited(_ route: HubRoute) throws(HubRefusal) {
+  static func checkInvited(_ route: HubRoute) throws {
     switch route {
     case .list, .get, .keys, .changeKeys: return
     case .put(let vault, let name) where vault.isEncrypted && name.hasPrefix("keys/"): return
-    default: throw HubRefusal.invited
+    default: throw HubAnswer.invited
     }
   }
 
   /// Whether the session of a token is not over. A key that another hub has just removed ends it too.
-  func isOpen(_ token: Digest) throws(HubRefusal) -> Bool {
-    guard let member = try refusals(try engine.session(token))?.member else { return false }
-    return try refusals(try engine.isAdmitted(member.key, to: member.vault))
+  func isOpen(_ token: Digest) throws -> Bool {
+    guard let member = try engine.session(token)?.member else { return false }
+    return try engine.isAdmitted(member)
   }
 
   // MARK: Requests that are answered at once
 
-  func keys(as member: VaultMember) throws(HubRefusal) -> HubAnswer {
-    let keys = try refusals(try engine.keys(of: member.vault))
-    guard let keys, keys.admits(member.key) else { throw HubRefusal.sessionOver }
+  func keys(as member: VaultMember) throws -> HubAnswer {
+    guard let keys = try engine.keys(of: member.vault), keys.admits(member.key) else {
+      throw HubAnswer.sessionOver
+    }
     return .keys(keys)
   }
 
   /// Checks the time and the signature.
-  private func verify(_ proof: KeyProof, vault: VaultID, host: String) throws(HubRefusal) {
+  private func verify(_ proof: KeyProof, vault: VaultID, host: String) throws {
     let (made, now) = (proof.nonce.seconds, WallClock.seconds)
     guard max(made, now) - min(made, now) <= UInt64(HubLimits.nonceSeconds) else {
-      throw HubRefusal(401, "The nonce is of another time", time: now)
+      throw HubAnswer.refusal(401, "The nonce is of another time", time: now)
     }
     guard proof.key.verifies(proof.signature, of: proof.nonce.message(vault: vault, host: host)) else {
-      throw HubRefusal(403, "The signature is wrong")
+      throw HubAnswer.refusal(403, "The signature is wrong")
     }
   }
 
-  func openSession(_ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  func openSession(_ request: HubRequest) throws -> HubAnswer {
     let object = try request.object()
     guard let vault = VaultID(bytes: try object.hexadecimal("vault", 16)) else {
       preconditionFailure("the count was checked")
     }
     let proof = try KeyProof(object)
     try verify(proof, vault: vault, host: request.host)
-    guard try refusals(try engine.isAdmitted(proof.key, to: vault)) else {
-      throw HubRefusal(403, "This key is not admitted to this vault")
+    guard try engine.isAdmitted(VaultMember(vault: vault, key: proof.key)) else {
+      throw HubAnswer.refusal(403, "This key is not admitted to this vault")
     }
     return try open(200, vault, proof)
   }
 
-  private func open(_ status: UInt32, _ vault: VaultID, _ proof: KeyProof) throws(HubRefusal) -> HubAnswer {
+  private func open(_ status: UInt32, _ vault: VaultID, _ proof: KeyProof) throws -> HubAnswer {
     let session = Base64.urlText(RandomBytes.next(16))
     let token = SHA256Hasher.digest(of: Array(session.utf8))
     let member = VaultMember(vault: vault, key: proof.key)
-    guard try refusals(try engine.openSession(token, for: member, with: proof.nonce)) else {
-      throw HubRefusal(401, "The nonce opened a session already", time: WallClock.seconds)
+    guard try engine.openSession(token, for: member, with: proof.nonce) else {
+      throw HubAnswer.refusal(401, "The nonce opened a session already", time: WallClock.seconds)
     }
     return .json(status) { writer in
       writer.member("session", session)
@@ -89,16 +89,16 @@ struct HubService: Sendable {
     }
   }
 
-  func create(_ vault: VaultID, _ request: HubRequest) throws(HubRefusal) -> HubAnswer {
+  func create(_ vault: VaultID, _ request: HubRequest) throws -> HubAnswer {
     let object = try request.object()
     let proof = try KeyProof(object)
     let invitation = object["invitation"]?.string
     try verify(proof, vault: vault, host: request.host)
-    if try refusals(try engine.isAdmitted(proof.key, to: vault)) {
+    if try engine.isAdmitted(VaultMember(vault: vault, key: proof.key)) {
       return try open(200, vault, proof)
     }
     // Does not reveal whether the vault exists.
-    let refusal = HubRefusal(
+    let refusal = HubAnswer.refusal(
       403,
       invitations == nil
         ? "This key is not admitted to this vault"
@@ -109,56 +109,36 @@ struct HubService: Sendable {
     var keys = AdmittedKeys([proof.key])
     var objects: [KeyObject] = []
     if vault.isEncrypted {
-      objects = try object.objects("objects").compactMap { try? KeyObject($0, verifiesAnnouncements: false) }
-        .filter { $0.vault == vault }
+      objects = try object.hexadecimals("objects")
+        .compactMap { try? KeyObject($0, verifiesAnnouncements: false) }.filter { $0.vault == vault }
       guard let founding = AdmittedKeys(of: vault, objects: objects), founding.keys.contains(proof.key) else {
         throw refusal
       }
       keys = founding
     }
     let word = invitations == nil ? nil : invitation
-    guard try refusals(try engine.createVault(vault, keys: keys, invitation: word)) == .created else {
-      throw refusal
-    }
+    guard try engine.createVault(vault, keys: keys, invitation: word) else { throw refusal }
     if let root = keys.root {
       // A client puts again what is missing.
       let member = VaultMember(vault: vault, key: root.key)
-      for object in objects { _ = try refusals(try engine.put(object.name, object.bytes, as: member)) }
+      for object in objects { try engine.write(object.name, object.bytes, as: member) }
     }
     return try open(201, vault, proof)
   }
 
-  func changeKeys(_ request: HubRequest, as member: VaultMember) throws(HubRefusal) -> HubAnswer {
+  func changeKeys(_ request: HubRequest, as member: VaultMember) throws -> HubAnswer {
     let object = try request.object()
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
     let seconds = object["seconds"]?.int64 ?? 86_400
     guard 1...Int64(HubLimits.invitationSecondsMax) ~= seconds else {
-      throw HubRefusal(400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
+      throw HubAnswer.refusal(400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
     }
     let end = WallClock.nanoseconds + Int(seconds) * 1_000_000_000
     let invited = Dictionary(try object.keys("invite").map { ($0, end) }) { first, _ in first }
     return .keys(
-      try changeKeys(as: member) { keys in
-        keys.changing(admitting: admitted, removing: removed, inviting: invited, as: member).map { $0 }
+      try engine.changeKeys(as: member) { keys in
+        try keys.changing(admitting: admitted, removing: removed, inviting: invited, as: member)
       })
-  }
-
-  private func changeKeys(
-    as member: VaultMember, _ change: @escaping @Sendable (AdmittedKeys) -> Result<KeyChange?, KeyRefusal>
-  ) throws(HubRefusal) -> AdmittedKeys {
-    let outcome = try refusals(try engine.changeKeys(as: member, change))
-    switch outcome {
-    case .success(let keys): return keys
-    case .failure(.wrongCount):
-      throw HubRefusal(
-        400,
-        "At least one key stays, and \(HubLimits.keysMax) at most, with \(HubLimits.invitationsMax) invitations"
-      )
-    case .failure(.notInvited):
-      throw HubRefusal(403, "This key is that of an invitation, which admits one device while it is good")
-    case .failure(.notAllowed):
-      throw HubRefusal(403, "Only the vault's root may do this: it takes the recovery code")
-    }
   }
 
   // MARK: Objects of encrypted vaults
@@ -168,37 +148,37 @@ struct HubService: Sendable {
   /// - Returns: Who puts it.
   func putting(
     _ name: String, _ bytes: [UInt8], as member: VaultMember, isInvited: Bool
-  ) throws(HubRefusal) -> VaultMember {
+  ) throws -> VaultMember {
     guard member.vault.isEncrypted else { return member }
     guard name.hasPrefix("keys/") else {
       if name.hasPrefix("\(member.owner)/") { return member }
       // A device that joins with the code has no session of its own yet.
-      let keys = try refusals(try engine.keys(of: member.vault))
-      guard keys?.root?.key == member.key else {
-        throw HubRefusal(403, "A device puts objects under its own name")
+      guard try engine.keys(of: member.vault)?.root?.key == member.key else {
+        throw HubAnswer.refusal(403, "A device puts objects under its own name")
       }
       return member
     }
     guard let object = try? KeyObject(bytes, verifiesAnnouncements: false), object.vault == member.vault,
       object.name == name
     else {
-      throw HubRefusal(403, "This is no epoch and no admission of this vault under its name")
+      throw HubAnswer.refusal(403, "This is no epoch and no admission of this vault under its name")
     }
     if isInvited {
       guard case .admission(let admission) = object, admission.kind == .accepts,
         admission.admitter == member.key
-      else { throw HubRefusal.invited }
-      _ = try changeKeys(as: member) { keys in
-        keys.following(object).map { .success($0) } ?? .failure(.notInvited)
+      else { throw HubAnswer.invited }
+      try engine.changeKeys(as: member) { keys in
+        guard let change = keys.following(object) else { throw KeyRefusal.notInvited }
+        return change
       }
       return VaultMember(vault: member.vault, key: admission.member.publicKey)
     }
-    let keys = try changeKeys(as: member) { .success($0.following(object)) }
+    let keys = try engine.changeKeys(as: member) { $0.following(object) }
     if case .admission(let admission) = object {
       let isSigned =
         keys.keys.contains(admission.admitter) && !keys.unconfirmed.contains(admission.admitter)
       if case .invites = admission.kind, isSigned, keys.invited[admission.member.publicKey] == nil {
-        throw HubRefusal(
+        throw HubAnswer.refusal(
           403,
           "The invitation is over, or the vault has \(HubLimits.invitationsMax) that are open: withdraw them")
       }
@@ -212,34 +192,33 @@ struct HubService: Sendable {
   }
 
   /// Deletes an invitation that was withdrawn: with it goes the key that is wrapped in it.
-  private func delete(_ withdrawal: Admission, as member: VaultMember) throws(HubRefusal) {
+  private func delete(_ withdrawal: Admission, as member: VaultMember) throws {
     let name = Admission.objectName(of: withdrawal.member.replica, to: withdrawal.epoch)
-    guard case .bytes(let bytes) = try refusals(try engine.get(name, as: member) { _ in true }),
-      case .invites? = (try? Admission(bytes))?.kind
+    guard let bytes = try engine.get(name, as: member), case .invites? = (try? Admission(bytes))?.kind
     else { return }
-    try refusals(try engine.delete(name, as: member))
+    try engine.write(name, nil, as: member)
   }
 
   /// Checks whether a member may delete an object.
-  func checkDeleting(_ name: String, as member: VaultMember) throws(HubRefusal) {
+  func checkDeleting(_ name: String, as member: VaultMember) throws {
     guard member.vault.isEncrypted else { return }
-    let keys = try refusals(try engine.keys(of: member.vault))
-    guard let keys else { throw HubRefusal.sessionOver }
+    guard let keys = try engine.keys(of: member.vault) else { throw HubAnswer.sessionOver }
     guard keys.allowsDeleting(name, as: member) else {
-      throw HubRefusal(
+      throw HubAnswer.refusal(
         403, "Only the vault's root may delete what others have put: it takes the recovery code")
     }
   }
 }
 
-extension HubRefusal {
-  fileprivate static let invited = HubRefusal(403, "An invitation admits one device, and does nothing else")
+extension HubAnswer {
+  fileprivate static let invited = HubAnswer.refusal(
+    403, "An invitation admits one device, and does nothing else")
 }
 
 extension HubAnswer {
   fileprivate static func keys(_ keys: AdmittedKeys) -> HubAnswer {
     .json(200) { writer in
-      writer.member("keys", keys.devices.map(\.description))
+      writer.member("keys", keys.devices.map(\.description).sorted())
       if let root = keys.root { writer.member("root", root.key.description) }
       if !keys.invited.isEmpty { writer.member("invited", keys.invited.keys.map(\.description).sorted()) }
     }
@@ -258,7 +237,7 @@ extension HubList {
       writer.endArray()
     }
     writer.endArray()
-    writer.member("cursor", cursor)
+    writer.member("cursor", cursor.description)
     writer.member("startsOver", startsOver)
     writer.member("hasMore", hasMore)
   }

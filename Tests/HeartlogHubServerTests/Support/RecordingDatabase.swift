@@ -28,18 +28,18 @@ final class RecordingDatabase: HubDatabase {
 
   var dialect: SQLDialect { database.dialect }
 
-  func read<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
-    try database.read { (connection) throws(HeartlogError) in try body(recording(connection)) }
+  func read<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
+    try database.read { try body(recording($0)) }
   }
 
-  func write<R>(_ body: (any SQLConnection) throws(HeartlogError) -> R) throws(HeartlogError) -> R {
+  func write<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
     gate.withLock { _ in }
     let error = state.withLock { state in
       state.transactions += 1
       defer { state.error = nil }
       return state.error
     }
-    return try database.write { (connection) throws(HeartlogError) in
+    return try database.write { connection in
       let result = try body(recording(connection))
       if let error { throw error }
       return result
@@ -52,7 +52,7 @@ final class RecordingDatabase: HubDatabase {
     }
   }
 
-  func check() throws(HeartlogError) { try database.check() }
+  func check() throws { try database.check() }
 
   func announce(_ vaults: Set<VaultID>) { database.announce(vaults) }
 

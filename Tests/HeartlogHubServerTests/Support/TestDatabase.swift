@@ -1,5 +1,6 @@
 import Foundation
 import HeartlogFormat
+import Testing
 
 @testable import HeartlogHubServer
 
@@ -26,7 +27,7 @@ final class TestHub {
       case .sqlite: try HubEngine(SQLiteDatabase(at: folder.file), limits: limits)
       case .postgres: try HubEngine(PostgresDatabase(PostgresServer.shared.get().address), limits: limits)
       }
-    guard try engine.createVault(vault, keys: AdmittedKeys([key]), invitation: nil) == .created else {
+    guard try engine.createVault(vault, keys: AdmittedKeys([key]), invitation: nil) else {
       preconditionFailure("ids are random")
     }
   }
@@ -57,15 +58,17 @@ extension PublicKey {
 }
 
 extension HubEngine {
-  /// Deletes an object, and waits for the end.
+  /// Deletes an object together with what others do, and waits for the end.
   func delete(_ name: String, as member: VaultMember) throws {
-    try waiting { delete(name, as: member, done: $0) }
+    let results = Results<PutOutcome>()
+    write(name, nil, as: member) { results.add($0) }
+    #expect(try results.wait(for: 1)[0].get() == .stored)
   }
 
   /// The names of all objects, page by page.
   func names(as member: VaultMember, limit: Int = 1_000) throws -> [String] {
     var names: [String] = []
-    var cursor: String?
+    var cursor: ChangeCursor?
     while true {
       let page = try list(after: cursor, limit: limit, as: member)
       names += page.entries.map(\.name)
@@ -79,29 +82,21 @@ extension HubEngine {
   /// - Returns: The keys afterwards; `nil` if the change was refused.
   func changeKeys(
     removing: [PublicKey], admitting: [PublicKey], inviting: [PublicKey: Int] = [:], as member: VaultMember
-  ) throws -> [PublicKey]? {
-    let outcome = try changeKeys(as: member) { keys in
-      keys.changing(admitting: admitting, removing: removing, inviting: inviting, as: member).map { $0 }
-    }
-    return (try? outcome.get())?.keys
+  ) throws -> Set<PublicKey>? {
+    do {
+      return try changeKeys(as: member) { keys in
+        try keys.changing(admitting: admitting, removing: removing, inviting: inviting, as: member)
+      }.keys
+    } catch is KeyRefusal { return nil }
   }
-}
-
-/// Waits for the result of a call.
-func waiting<Value: Sendable>(
-  _ call: (@escaping @Sendable (Result<Value, HeartlogError>) -> Void) -> Void
-) throws -> Value {
-  let results = Results<Value>()
-  call { results.add($0) }
-  return try results.wait(for: 1)[0].get()
 }
 
 /// Results of calls, in the order in which they come. Unchecked: guarded by `condition`.
 final class Results<Value: Sendable>: @unchecked Sendable {
   private let condition = NSCondition()
-  private var results: [Result<Value, HeartlogError>] = []
+  private var results: [Result<Value, any Error>] = []
 
-  func add(_ result: Result<Value, HeartlogError>) {
+  func add(_ result: Result<Value, any Error>) {
     condition.withLock {
       results.append(result)
       condition.broadcast()
@@ -109,7 +104,7 @@ final class Results<Value: Sendable>: @unchecked Sendable {
   }
 
   /// Waits until there are so many.
-  func wait(for count: Int) -> [Result<Value, HeartlogError>] {
+  func wait(for count: Int) -> [Result<Value, any Error>] {
     condition.withLock {
       while results.count < count { condition.wait() }
       return results
