@@ -1,10 +1,34 @@
 #include <microhttpd.h>
 
-/// Starts a daemon with the options of an array: Swift does not import functions of any number of arguments.
+/// What a daemon calls, each time with `context`. All but `handle` may be NULL.
+struct heartlog_handlers {
+  void *context;
+  MHD_AccessHandlerCallback handle;
+  /// With the first line of a request.
+  void *(*begin)(void *context, const char *target, struct MHD_Connection *connection);
+  MHD_RequestCompletedCallback end;
+  MHD_NotifyConnectionCallback connection;
+};
+
+/// Starts a daemon: Swift does not import functions of any number of arguments. NULL if it cannot listen.
+///
+/// With a certificate and its key, in PEM, it serves TLS. They must stay where they are as long as it runs.
 static inline struct MHD_Daemon *heartlog_start_daemon(
-    unsigned int flags, uint16_t port, MHD_AccessHandlerCallback handler, void *context,
-    struct MHD_OptionItem *options) {
-  return MHD_start_daemon(flags, port, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    const struct sockaddr *address, struct heartlog_handlers handlers, unsigned int threads, unsigned int connections,
+    unsigned int seconds, size_t connection_bytes, const char *certificate, const char *key) {
+  unsigned int flags = MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+  struct MHD_OptionItem tls[] = {
+      {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)certificate},
+      {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key},
+      {MHD_OPTION_END, 0, NULL}};
+  if (certificate) flags |= MHD_USE_TLS;
+  if (address->sa_family == AF_INET6) flags |= MHD_USE_IPv6;
+  return MHD_start_daemon(
+      flags, 0, NULL, NULL, handlers.handle, handlers.context, MHD_OPTION_SOCK_ADDR, address,
+      MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
+      seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes, MHD_OPTION_URI_LOG_CALLBACK, handlers.begin,
+      handlers.context, MHD_OPTION_NOTIFY_COMPLETED, handlers.end, handlers.context, MHD_OPTION_NOTIFY_CONNECTION,
+      handlers.connection, handlers.context, MHD_OPTION_ARRAY, certificate ? tls : tls + 2, MHD_OPTION_END);
 }
 
 /// The port on which a daemon listens; 0 if it is not known.

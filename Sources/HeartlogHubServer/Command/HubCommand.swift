@@ -78,8 +78,7 @@ public enum HubCommand {
     }
     var invitations: Set<String>?
     if let file = arguments.invitations {
-      let text = String(decoding: try contents(of: file), as: UTF8.self)
-      invitations = Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
+      invitations = Set(try contents(of: file).split(whereSeparator: \.isWhitespace).map(String.init))
     }
     let engine = try engine(arguments)
     defer { engine.close() }
@@ -142,11 +141,11 @@ public enum HubCommand {
     return Int(min(limit.rlim_cur, 1 << 20))
   }
 
-  private static func contents(of path: String) throws(HeartlogError) -> [UInt8] {
+  private static func contents(of path: String) throws(HeartlogError) -> String {
     guard let bytes = try POSIXFileSystem().contents(of: path) else {
       throw HeartlogError(.notFound, "there is no file", file: path)
     }
-    return bytes
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Writes all. What a closed pipe does not take is lost.

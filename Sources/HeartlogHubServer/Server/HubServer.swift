@@ -17,7 +17,7 @@ final class HubServer: @unchecked Sendable {
     /// The hosts that clients may sign for, in lower case; if there is none, this machine's.
     var names: Set<String> = []
     /// A certificate and its key, in PEM.
-    var certificate: (chain: [UInt8], key: [UInt8])?
+    var certificate: (chain: String, key: String)?
     /// Requests of one address in a second.
     var rate = 1_000
     var limits = ClientConnections.Limits()
@@ -38,7 +38,7 @@ final class HubServer: @unchecked Sendable {
   private var daemon: OpaquePointer?
   private var metricsDaemon: OpaquePointer?
   /// Read by the library as long as the daemon runs.
-  private var texts: [UnsafeMutablePointer<CChar>] = []
+  private var certificate: [UnsafeMutablePointer<CChar>?] = []
 
   static let slow: UInt64 = 1_000_000_000
   private static let threads = 2
@@ -72,89 +72,64 @@ final class HubServer: @unchecked Sendable {
 
   deinit {
     assert(daemon == nil, "a server is stopped before it goes")
-    for text in texts { text.deallocate() }
+    for text in certificate { free(text) }
   }
 
   // MARK: Starting and stopping
 
   private func start() throws(HeartlogError) {
-    let context = Unmanaged.passUnretained(self).toOpaque()
-    let uri:
-      @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) ->
-        UnsafeMutableRawPointer? =
-        { context, uri, connection in
-          guard let context, let uri, let connection else { return nil }
-          return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
-            .begin(String(cString: uri), ConnectionHandle(pointer: connection))
-        }
-    let connected:
-      @convention(c) (
-        UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-        MHD_ConnectionNotificationCode
-      ) -> Void = { context, connection, id, code in
-        guard let context, let connection, let id else { return }
-        let connections = Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().connections
-        if heartlog_is_new_connection(code) != 0 {
-          let client = SocketAddress.text(of: heartlog_client_address(connection))
-          id.pointee = UnsafeMutableRawPointer(
-            bitPattern: connections.add(
-              heartlog_connection_socket(connection), of: SocketAddress.network(of: client)))
-        } else {
-          connections.remove(Int(bitPattern: id.pointee))
-        }
-      }
-    let completed:
-      @convention(c) (
-        UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-        MHD_RequestTerminationCode
-      ) -> Void = { context, _, exchange, _ in
-        guard let context, let pointer = exchange?.pointee else { return }
-        exchange?.pointee = nil
-        let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
-        Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue().end(exchange)
-      }
-    var flags = MHD_ALLOW_SUSPEND_RESUME.rawValue
-    var items = [
-      MHD_OptionItem(option: .THREAD_POOL_SIZE, value: Self.threads, ptr_value: nil),
-      // The headers, their table, and the head of the answer.
-      MHD_OptionItem(
-        option: .CONNECTION_MEMORY_LIMIT, value: HubLimits.headerBytesMax * 2, ptr_value: nil),
-      MHD_OptionItem(
-        option: .URI_LOG_CALLBACK, value: unsafeBitCast(uri, to: Int.self), ptr_value: context),
-      MHD_OptionItem(
-        option: .NOTIFY_COMPLETED, value: unsafeBitCast(completed, to: Int.self), ptr_value: context),
-      MHD_OptionItem(
-        option: .NOTIFY_CONNECTION, value: unsafeBitCast(connected, to: Int.self), ptr_value: context),
-    ]
-    if let certificate = options.certificate {
-      guard heartlog_has_tls() == .YES else {
-        throw HeartlogError(.invalid, "this libmicrohttpd was built without TLS")
-      }
-      flags |= MHD_USE_TLS.rawValue
-      items.append(pem(.HTTPS_MEM_CERT, certificate.chain))
-      items.append(pem(.HTTPS_MEM_KEY, certificate.key))
+    certificate = options.certificate.map { [strdup($0.chain), strdup($0.key)] } ?? []
+    guard certificate.isEmpty || heartlog_has_tls() == .YES else {
+      throw HeartlogError(.invalid, "this libmicrohttpd was built without TLS")
     }
-    let connectionsMax = options.limits.connections + ClientConnections.spareCount
-    daemon = try listen(on: options.address, flags, items, connectionsMax: connectionsMax) {
-      context, connection, _, method, _, upload, uploadCount, exchange in
-      guard let context, let connection, let uploadCount, let pointer = exchange?.pointee else { return .NO }
-      let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    var handlers = heartlog_handlers()
+    handlers.begin = { context, target, connection in
+      guard let server = HubServer.of(context), let target, let connection else { return nil }
+      server.requests.enter()
+      let exchange = Exchange(
+        target: String(cString: target), connection: ConnectionHandle(pointer: connection).id)
+      return Unmanaged.passRetained(exchange).toOpaque()
+    }
+    handlers.connection = { context, connection, id, code in
+      guard let connections = HubServer.of(context)?.connections, let connection, let id else { return }
+      if heartlog_is_new_connection(code) != 0 {
+        let client = SocketAddress.text(of: heartlog_client_address(connection))
+        id.pointee = UnsafeMutableRawPointer(
+          bitPattern: connections.add(
+            heartlog_connection_socket(connection), of: SocketAddress.network(of: client)))
+      } else {
+        connections.remove(Int(bitPattern: id.pointee))
+      }
+    }
+    handlers.end = { context, _, exchange, _ in
+      guard let pointer = exchange?.pointee else { return }
+      exchange?.pointee = nil
+      HubServer.of(context)?.end(Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue())
+    }
+    handlers.handle = { context, connection, _, method, _, upload, uploadCount, exchange in
+      guard let server = HubServer.of(context), let connection, let uploadCount,
+        let pointer = exchange?.pointee
+      else { return .NO }
       let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
       uploadCount.pointee = 0
-      return Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
-        .handle(exchange, ConnectionHandle(pointer: connection), method, bytes)
+      return server.handle(
+        Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue(), ConnectionHandle(pointer: connection),
+        method, bytes)
     }
+    daemon = try listen(
+      on: options.address, handlers, threads: Self.threads,
+      connections: options.limits.connections + ClientConnections.spareCount, certificate)
   }
 
   private func startMetrics(_ address: SocketAddress) throws(HeartlogError) {
-    metricsDaemon = try listen(on: address, connectionsMax: Self.metricsConnectionsMax) {
-      context, connection, path, method, _, _, _, _ in
-      guard let context, let connection, let path, let method else { return .NO }
-      let server = Unmanaged<HubServer>.fromOpaque(context).takeUnretainedValue()
+    var handlers = heartlog_handlers()
+    handlers.handle = { context, connection, path, method, _, _, _, _ in
+      guard let server = HubServer.of(context), let connection, let path, let method else { return .NO }
       let isKnown = String(cString: path) == "/metrics" && String(cString: method) == "GET"
       let answer = isKnown ? server.metricsAnswer : HubAnswer.unknownPath
       return ConnectionHandle(pointer: connection).send(answer, closes: true)
     }
+    metricsDaemon = try listen(on: address, handlers, connections: Self.metricsConnectionsMax)
   }
 
   /// The counters. The vaults are left out while the database does not answer.
@@ -162,36 +137,28 @@ final class HubServer: @unchecked Sendable {
     .text(metrics.text(streams: streams.count, vaults: try? service.engine.vaultCount()))
   }
 
-  /// Starts a daemon whose handler gets this server.
+  /// The server that a daemon calls.
+  private static func of(_ context: UnsafeMutableRawPointer?) -> HubServer? {
+    context.map { Unmanaged<HubServer>.fromOpaque($0).takeUnretainedValue() }
+  }
+
   private func listen(
-    on address: SocketAddress, _ flags: UInt32 = 0, _ options: [MHD_OptionItem] = [], connectionsMax: Int,
-    _ handler: MHD_AccessHandlerCallback
+    on address: SocketAddress, _ handlers: heartlog_handlers, threads: Int = 0, connections: Int,
+    _ certificate: [UnsafeMutablePointer<CChar>?] = []
   ) throws(HeartlogError) -> OpaquePointer {
-    let polling = MHD_USE_EPOLL.rawValue | MHD_USE_INTERNAL_POLLING_THREAD.rawValue
-    let daemon = address.withPointer { pointer in
-      var items =
-        options + [
-          MHD_OptionItem(option: .CONNECTION_LIMIT, value: connectionsMax, ptr_value: nil),
-          MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: HubLimits.silenceSeconds, ptr_value: nil),
-          MHD_OptionItem(option: .SOCK_ADDR, value: 0, ptr_value: pointer),
-          MHD_OptionItem(option: .END, value: 0, ptr_value: nil),
-        ]
-      return heartlog_start_daemon(
-        flags | polling | (address.isIPv6 ? MHD_USE_IPv6.rawValue : 0), address.port, handler,
-        Unmanaged.passUnretained(self).toOpaque(), &items)
+    var handlers = handlers
+    handlers.context = Unmanaged.passUnretained(self).toOpaque()
+    let daemon = address.withPointer { address in
+      // The memory of a connection has the headers, their table, and the head of the answer.
+      heartlog_start_daemon(
+        address, handlers, UInt32(threads), UInt32(connections), UInt32(HubLimits.silenceSeconds),
+        HubLimits.headerBytesMax * 2, certificate.first ?? nil, certificate.last ?? nil)
     }
     guard let daemon else {
       throw HeartlogError(
         .inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(address)")
     }
     return daemon
-  }
-
-  private func pem(_ option: MHD_OPTION, _ bytes: [UInt8]) -> MHD_OptionItem {
-    let text = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
-    for (index, byte) in (bytes + [0]).enumerated() { text[index] = CChar(bitPattern: byte) }
-    texts.append(text)
-    return MHD_OptionItem(option: option, value: 0, ptr_value: UnsafeMutableRawPointer(text))
   }
 
   /// Refuses new requests, answers those that run, and ends.
@@ -209,11 +176,6 @@ final class HubServer: @unchecked Sendable {
   }
 
   // MARK: One request
-
-  private func begin(_ target: String, _ connection: ConnectionHandle) -> UnsafeMutableRawPointer {
-    requests.enter()
-    return Unmanaged.passRetained(Exchange(target: target, connection: connection.id)).toOpaque()
-  }
 
   private func end(_ exchange: Exchange) {
     connections.end(exchange.connection)

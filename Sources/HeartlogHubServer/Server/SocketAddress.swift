@@ -61,11 +61,12 @@ struct SocketAddress: Sendable, CustomStringConvertible {
   func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Calls `body` with the address as the system wants it.
-  func withPointer<R>(_ body: (UnsafeMutableRawPointer) -> R) -> R {
-    let address = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
-    defer { address.deallocate() }
-    address.copyMemory(from: bytes, byteCount: bytes.count)
-    return body(address)
+  func withPointer<R>(_ body: (UnsafePointer<sockaddr>) -> R) -> R {
+    var storage = sockaddr_storage()
+    return withUnsafeMutableBytes(of: &storage) { storage in
+      storage.copyBytes(from: bytes)
+      return body(UnsafeRawPointer(storage.baseAddress!).assumingMemoryBound(to: sockaddr.self))
+    }
   }
 
   /// A client's address without its port.
