@@ -15,9 +15,6 @@ protocol HubDatabase: Sendable {
   /// Statements before the first one of a transaction that makes or migrates the schema, and what differs in the schema.
   var dialect: SQLDialect { get }
 
-  /// Throws unless writes are accepted.
-  func check() throws
-
   /// Reports that objects were put in vaults, to all hubs of this database. A hint: it may be lost.
   func announce(_ vaults: Set<VaultID>)
 

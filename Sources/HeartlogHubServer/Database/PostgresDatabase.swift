@@ -52,14 +52,6 @@ final class PostgresDatabase: HubDatabase {
     try connections.use { try $0.transaction(body) }
   }
 
-  func check() throws {
-    try read { connection in
-      guard try connection.run("select 1 where not pg_is_in_recovery()").count == 1 else {
-        throw HeartlogError(.readOnly, "the database is a standby")
-      }
-    }
-  }
-
   func announce(_ vaults: Set<VaultID>) {
     let isFirst = unsent.withLock { unsent in
       defer { unsent.formUnion(vaults) }

@@ -47,7 +47,6 @@ final class SQLiteDatabase: HubDatabase {
       throw HeartlogError(.exists, "there already is something", file: copy)
     }
     let source = try SQLiteConnection(path)
-    try source.run(script: "begin")
     let tables = try source.run(
       "select count(*) from sqlite_schema where name in ('hub', 'vaults', 'members', 'objects')")
     guard tables == [[.integer(4)]] else {
@@ -56,7 +55,8 @@ final class SQLiteDatabase: HubDatabase {
     let temporary = "\(copy).tmp-\(Hexadecimal.text(RandomBytes.next(8)))"
     let file = try files.open(temporary, .createNew)
     do throws(HeartlogError) {
-      try source.copy(to: SQLiteConnection(temporary))
+      // One transaction, which no writer waits for.
+      try source.run("vacuum into $1", .text(temporary))
       try file.synchronize()
     } catch {
       try? files.remove(temporary)
@@ -70,8 +70,6 @@ final class SQLiteDatabase: HubDatabase {
   func write<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
     try writing.sync { try writer.transaction(body) }
   }
-
-  func check() throws { try read { _ = try $0.run("select version from hub") } }
 
   func announce(_ vaults: Set<VaultID>) {
     let observers = observers.withLock { $0 }
@@ -140,16 +138,6 @@ private final class SQLiteConnection: SQLConnection, @unchecked Sendable {
       if sqlite3_get_autocommit(handle) == 0 { try? run(script: "rollback") }
       throw error
     }
-  }
-
-  /// Copies all that the transaction of this connection reads. Nobody waits for a reader of a file with a log, so this is one step: between two
-  /// steps without a transaction, each write of another process would make it start over.
-  func copy(to copy: SQLiteConnection) throws(HeartlogError) {
-    guard let backup = sqlite3_backup_init(copy.handle, "main", handle, "main") else { throw copy.failure() }
-    let isDone = sqlite3_backup_step(backup, -1) == SQLITE_DONE
-    // Leaves the error of the step at the copy.
-    sqlite3_backup_finish(backup)
-    guard isDone else { throw copy.failure() }
   }
 
   func run(script: String) throws(HeartlogError) {

@@ -39,7 +39,7 @@ final class HubEngine: Sendable {
   }
 
   /// Throws unless the database can serve.
-  func check() throws { try database.check() }
+  func check() throws { try database.read { _ = try $0.run("select version from hub") } }
 
   /// From now on calls `body` for each vault in which objects were put, through this hub or another one, from any thread.
   func observe(_ body: @escaping @Sendable (VaultID) -> Void) { database.observe(body) }

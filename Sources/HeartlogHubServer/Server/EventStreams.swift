@@ -7,8 +7,6 @@ final class EventStreams: Sendable {
   private struct State {
     var streams: [VaultID: [ObjectIdentifier: EventStream]] = [:]
     var due: [ObjectIdentifier: EventStream] = [:]
-    /// Vaults of which keys were removed.
-    var unsure: Set<VaultID> = []
     var isEnding = false
     /// The streams that are not looked at yet in this cycle, and how many it began with. One after the other, so that comments to all of
     /// them never keep an event waiting.
@@ -41,7 +39,7 @@ final class EventStreams: Sendable {
   init(_ service: HubService, vaultMax: Int) throws(HeartlogError) {
     self.service = service
     self.vaultMax = vaultMax
-    service.engine.observe { [weak self] in self?.tell($0) }
+    service.engine.observe { [weak self] in self?.wake($0) }
     let thread = try WorkerThread { [weak self] in while self?.turn() ?? false {} }
     monitor.withLock { $0.thread = thread }
   }
@@ -73,19 +71,11 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Objects were put in a vault.
-  private func tell(_ vault: VaultID) {
+  /// Looks at a vault in which objects were put, or whose keys have changed.
+  func wake(_ vault: VaultID) {
     monitor.withLock { state in
       guard let streams = state.streams[vault] else { return }
       state.due.merge(streams) { $1 }
-      monitor.notifyAll()
-    }
-  }
-
-  /// Sessions of a vault may be over.
-  func check(_ vault: VaultID) {
-    monitor.withLock { state in
-      state.unsure.insert(vault)
       monitor.notifyAll()
     }
   }
@@ -107,17 +97,13 @@ final class EventStreams: Sendable {
 
   /// Fills the streams that are due. Returns false at the end.
   private func turn() -> Bool {
-    let (work, checked, unsure, left) = monitor.withLock { state in
-      if state.due.isEmpty, state.unsure.isEmpty, !state.isEnding {
+    let (work, checked, left) = monitor.withLock { state in
+      if state.due.isEmpty, !state.isEnding {
         monitor.wait(&state, milliseconds: state.streams.isEmpty ? 1_000 : Self.pauseMilliseconds)
       }
-      defer {
-        state.due = [:]
-        state.unsure = []
-      }
+      defer { state.due = [:] }
       return (
         Array(state.due.values), state.takeFromCycle(MonotonicClock.nanoseconds()),
-        state.unsure.flatMap(state.streams(of:)),
         state.isEnding ? state.streams.values.flatMap(\.values) : nil
       )
     }
@@ -130,7 +116,6 @@ final class EventStreams: Sendable {
       do { if try !stream.send(from: service) { late.append(stream) } } catch { stream.finish() }
     }
     let now = MonotonicClock.nanoseconds()
-    for stream in unsure { endIfOver(stream) }
     for stream in checked {
       stream.dropIfStuck(now)
       if now >= stream.session.end { stream.finish() } else if stream.keepAlive(now) { endIfOver(stream) }

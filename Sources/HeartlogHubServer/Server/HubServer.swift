@@ -304,7 +304,7 @@ final class HubServer: @unchecked Sendable {
       let session = exchange.open
       let member = try service.putting(
         name, request.body, as: session.member, isInvited: session.isInvited)
-      if member != session.member { streams.check(vault) }
+      if member != session.member { streams.wake(vault) }
       return write(name, request.body, as: member, exchange, connection)
     case .delete(_, let name):
       let member = exchange.open.member
@@ -326,7 +326,7 @@ final class HubServer: @unchecked Sendable {
       return MHD_queue_response(connection.pointer, 200, response)
     case .changeKeys(let vault):
       let answer = try service.changeKeys(request, as: exchange.open.member)
-      streams.check(vault)
+      streams.wake(vault)
       return send(answer, exchange, connection)
     case .keys: return send(try service.keys(as: exchange.open.member), exchange, connection)
     case .list(_, let cursor, let limit):

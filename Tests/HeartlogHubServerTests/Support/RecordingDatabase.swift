@@ -52,8 +52,6 @@ final class RecordingDatabase: HubDatabase {
     }
   }
 
-  func check() throws { try database.check() }
-
   func announce(_ vaults: Set<VaultID>) { database.announce(vaults) }
 
   func observe(_ body: @escaping @Sendable (VaultID) -> Void) { database.observe(body) }
