@@ -8,7 +8,7 @@ import Testing
   private static let quota = 10_000
 
   private func withHub(_ database: TestDatabase, _ body: (HubService) throws -> Void) throws {
-    let hub = try TestHub(database, limits: HubEngine.Limits(vaultBytesMax: Self.quota))
+    let hub = try TestHub(database, quota: Self.quota)
     defer { hub.close() }
     try body(HubService(engine: hub.engine, invitations: nil))
   }

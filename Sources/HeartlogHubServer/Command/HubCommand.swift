@@ -3,14 +3,6 @@ import HeartlogFormat
 
 /// The program `heartlog-hub`.
 public enum HubCommand {
-  // The numbers of sysexits.h.
-  private static let usage: Int32 = 64
-  private static let badInput: Int32 = 65
-  private static let noFile: Int32 = 66
-  private static let cannotCreate: Int32 = 73
-  private static let inputOutput: Int32 = 74
-  private static let tryAgain: Int32 = 75
-
   /// Serves until a signal ends it.
   ///
   /// - Parameter words: The words after the program's name.
@@ -34,13 +26,14 @@ public enum HubCommand {
       let error = HeartlogError(wrapping: error)
       let hint = error.code == .invalid ? ". \"heartlog-hub --help\" lists the options." : ""
       output("heartlog-hub: \(error)\(hint)\n", to: STDERR_FILENO)
+      // The numbers of sysexits.h.
       return switch error.code {
-      case .invalid: usage
-      case .corrupt, .newerFormat: badInput
-      case .notFound: noFile
-      case .readOnly, .exists: cannotCreate
-      case .locked: tryAgain
-      default: inputOutput
+      case .invalid: 64
+      case .corrupt, .newerFormat: 65
+      case .notFound: 66
+      case .readOnly, .exists: 73
+      case .locked: 75
+      default: 74
       }
     }
   }
@@ -115,12 +108,9 @@ public enum HubCommand {
   }
 
   private static func engine(_ arguments: HubArguments) throws -> HubEngine {
-    let limits = HubEngine.Limits(vaultBytesMax: arguments.quota)
-    return if arguments.isPostgreSQL {
-      try HubEngine(PostgresDatabase(arguments.database), limits: limits)
-    } else {
-      try HubEngine(SQLiteDatabase(at: arguments.database), limits: limits)
-    }
+    arguments.isPostgreSQL
+      ? try HubEngine(PostgresDatabase(arguments.database), quota: arguments.quota)
+      : try HubEngine(SQLiteDatabase(at: arguments.database), quota: arguments.quota)
   }
 
   /// For as many devices that watch: each has a connection.
@@ -174,7 +164,7 @@ struct HubArguments {
   var isOpen = false
   var certificate: String?
   var key: String?
-  var quota = 1 << 30
+  var quota = HubEngine.quota
   var rate = 1_000
   /// A vault to remove.
   var reset: String?

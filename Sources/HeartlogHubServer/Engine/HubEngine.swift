@@ -11,21 +11,17 @@ import Synchronization
 /// Whoever changes a vault locks it until that is committed. So the numbers of its changes become visible in order, and a list after a number
 /// misses nothing.
 final class HubEngine: Sendable {
-  /// How large a vault may get.
-  struct Limits: Sendable {
-    var vaultBytesMax = 1 << 30
-    var objectsMax = HubLimits.objectsMax
-  }
-
   private let database: any HubDatabase
   private let writer: ObjectWriter
   /// Sessions that were asked for before, some 200 bytes each. Whether the key of one is still admitted, each call looks.
   private let seen = Mutex<[Digest: HubSession]>([:])
   private static let seenMax = 1 << 18
+  static let quota = 1 << 30
 
-  init(_ database: some HubDatabase, limits: Limits = Limits()) throws {
+  /// - Parameter quota: The most bytes of objects of a vault.
+  init(_ database: some HubDatabase, quota: Int = HubEngine.quota) throws {
     self.database = database
-    writer = ObjectWriter(database, limits)
+    writer = ObjectWriter(database, quota: quota)
     do { try HubSchema.migrate(database) } catch {
       database.close()
       throw error

@@ -12,47 +12,34 @@ final class ObjectWriter: Sendable {
     var done: @Sendable (Result<PutOutcome, any Error>) -> Void = { _ in }
   }
 
-  private struct State {
-    var waiting: [Job] = []
-    var isRunning = false
-    var isClosed = false
-  }
-
   private static let batchMax = 256
   /// The most bytes of a batch that has more than one object.
   private static let batchBytesMax = 16 << 20
 
   private let database: any HubDatabase
-  private let limits: HubEngine.Limits
+  /// The most bytes of objects of a vault.
+  private let quota: Int
   private let queue = DispatchQueue(label: "heartlog.hub.objects")
-  private let state = Mutex(State())
+  private let waiting = Mutex<[Job]>([])
 
-  init(_ database: any HubDatabase, _ limits: HubEngine.Limits) {
+  init(_ database: any HubDatabase, quota: Int) {
     self.database = database
-    self.limits = limits
+    self.quota = quota
   }
 
   func add(_ job: Job) {
-    let isClosed = state.withLock { state in
-      guard !state.isClosed else { return true }
-      state.waiting.append(job)
-      if !state.isRunning {
-        state.isRunning = true
-        queue.async { self.run() }
-      }
-      return false
-    }
-    if isClosed { job.done(.failure(HeartlogError(.cancelled, "the hub stops"))) }
+    waiting.withLock { $0.append(job) }
+    queue.async { self.runNext() }
   }
 
-  /// Does what waits, and takes nothing more.
-  func close() {
-    state.withLock { $0.isClosed = true }
-    queue.sync {}
-  }
+  /// Does what waits. Nothing may be added from then on.
+  func close() { queue.sync {} }
 
-  private func run() {
-    while let batch = next() {
+  /// Does the jobs that wait first; nothing if those before have taken them along.
+  private func runNext() {
+    while true {
+      let batch = next()
+      if batch.isEmpty { return }
       do {
         for (job, outcome) in zip(batch, try run(batch)) {
           job.done(outcome.map { .success($0) } ?? .failure(VaultMember.notAdmitted))
@@ -64,20 +51,19 @@ final class ObjectWriter: Sendable {
   }
 
   /// The first jobs, each of another object.
-  private func next() -> [Job]? {
-    state.withLock { state in
+  private func next() -> [Job] {
+    waiting.withLock { waiting in
       var names: Set<String> = []
       var (count, bytes) = (0, 0)
-      for job in state.waiting.prefix(Self.batchMax) {
+      for job in waiting.prefix(Self.batchMax) {
         bytes += job.bytes?.count ?? 0
         guard count == 0 || bytes <= Self.batchBytesMax,
           names.insert("\(job.member.vault)/\(job.name)").inserted
         else { break }
         count += 1
       }
-      state.isRunning = count > 0
-      defer { state.waiting.removeFirst(count) }
-      return count == 0 ? nil : Array(state.waiting.prefix(count))
+      defer { waiting.removeFirst(count) }
+      return Array(waiting.prefix(count))
     }
   }
 
@@ -104,7 +90,8 @@ final class ObjectWriter: Sendable {
       })
     var outcomes = [PutOutcome?](repeating: nil, count: batch.count)
     var vaults: [VaultID: (change: Int, added: Usage)] = [:]
-    var owners: [Owner: Usage] = [:]
+    // Whose share of a quota an object counts in.
+    var owners: [[SQLValue]: Usage] = [:]
     var (stored, removed): ([(row: [SQLValue], byteCount: Int)], [[SQLValue]]) = ([], [])
     for row in rows {
       let place = try row[0].integer()
@@ -113,28 +100,26 @@ final class ObjectWriter: Sendable {
       let (job, found) = (batch[place], try Found(row))
       let id = job.member.vault
       var vault = vaults[id] ?? (found.change, Usage())
-      var owner = Owner(vault: id, id: job.member.owner.bytes)
+      var owner = SQLValue.bytes(job.member.owner.bytes)
       let added: Usage
       if let bytes = job.bytes, let there = found.object {
         outcomes[place] = try Self.has(there, bytes, of: id, connection) ? .same : .different
         continue
       } else if let bytes = job.bytes {
         added = Usage(objects: 1, bytes: bytes.count)
-        let own = found.member + (owners[owner] ?? Usage()) + added
-        guard limits.admit(found.vault + vault.added + added, own, job, found) else {
+        let own = found.member + (owners[[.bytes(id.bytes), owner]] ?? Usage()) + added
+        guard admits(found.vault + vault.added + added, own, job, found) else {
           outcomes[place] = .full
           continue
         }
         vault.change += 1
-        stored.append(
-          (
-            [
-              .bytes(id.bytes), .integer(vault.change), .bytes(digests[place]), .bytes(owner.id),
-              .text(job.name), .bytes(bytes),
-            ], bytes.count
-          ))
+        let row: [SQLValue] = [
+          .bytes(id.bytes), .integer(vault.change), .bytes(digests[place]), owner, .text(job.name),
+          .bytes(bytes),
+        ]
+        stored.append((row, bytes.count))
       } else if let there = found.object {
-        owner = Owner(vault: id, id: there.owner)
+        owner = .bytes(there.owner)
         added = Usage(objects: -1, bytes: -there.byteCount)
         removed.append([.bytes(id.bytes), .integer(there.change)])
       } else {
@@ -142,9 +127,9 @@ final class ObjectWriter: Sendable {
         continue
       }
       outcomes[place] = .stored
-      vault.added = vault.added + added
+      vault.added += added
       vaults[id] = vault
-      owners[owner] = (owners[owner] ?? Usage()) + added
+      owners[[.bytes(id.bytes), owner], default: Usage()] += added
     }
     // The last row may be sent twice: that of the smallest object.
     stored.sort { $0.byteCount > $1.byteCount }
@@ -163,8 +148,18 @@ final class ObjectWriter: Sendable {
       with i (vault, owner, objects, bytes) as (values ROWS)
       update members set objects = members.objects + i.objects, bytes = members.bytes + i.bytes
       from i where members.vault = i.vault and members.owner = i.owner
-      """, rows: owners.map { [.bytes($0.vault.bytes), .bytes($0.id)] + $1.values })
+      """, rows: owners.map { $0 + $1.values })
     return outcomes
+  }
+
+  /// Whether a vault and a member may hold so much: "Room" in docs/hub.md.
+  private func admits(_ all: Usage, _ own: Usage, _ job: Job, _ found: Found) -> Bool {
+    let isRoot = found.root.starts(with: job.member.key.bytes)
+    let rooms = isRoot ? 2 : job.name.hasPrefix("keys/") ? 1 : 0
+    let bytesMax = quota + rooms * HubLimits.keysRoomBytes
+    let objectsMax = HubLimits.objectsMax + rooms * HubLimits.keysRoomObjects
+    return all.bytes <= bytesMax && all.objects <= objectsMax
+      && (isRoot || !found.isShared || own.bytes <= bytesMax / 2 && own.objects <= objectsMax / 2)
   }
 
   private static func has(
@@ -188,12 +183,8 @@ private struct Usage {
   static func + (one: Usage, other: Usage) -> Usage {
     Usage(objects: one.objects + other.objects, bytes: one.bytes + other.bytes)
   }
-}
 
-/// Whose share of a quota an object counts in.
-private struct Owner: Hashable {
-  let vault: VaultID
-  let id: [UInt8]
+  static func += (one: inout Usage, other: Usage) { one = one + other }
 }
 
 /// What is there before a job, if its key is admitted.
@@ -231,17 +222,5 @@ private struct Found {
       row[8] == .null
       ? nil
       : Object(change: try row[8].integer(), owner: try row[9].bytes(), byteCount: try row[10].integer())
-  }
-}
-
-extension HubEngine.Limits {
-  /// Whether a vault and a member may hold so much: "Room" in docs/hub.md.
-  fileprivate func admit(_ all: Usage, _ own: Usage, _ job: ObjectWriter.Job, _ found: Found) -> Bool {
-    let isRoot = found.root.starts(with: job.member.key.bytes)
-    let rooms = isRoot ? 2 : job.name.hasPrefix("keys/") ? 1 : 0
-    let bytesMax = vaultBytesMax + rooms * HubLimits.keysRoomBytes
-    let objectsMax = objectsMax + rooms * HubLimits.keysRoomObjects
-    return all.bytes <= bytesMax && all.objects <= objectsMax
-      && (isRoot || !found.isShared || own.bytes <= bytesMax / 2 && own.objects <= objectsMax / 2)
   }
 }

@@ -187,11 +187,8 @@ final class ClientConnections: Sendable {
         isSpare = table.dropFirst(of: address, streams: false) ?? true
       } else if table.openCount >= limits.connections {
         let largest = table.open.max { $0.value.count < $1.value.count }
-        if let largest, largest.value.count > count {
-          isSpare = table.dropFirst(of: largest.key, streams: true) ?? true
-        } else {
-          isSpare = table.dropFirst(of: address, streams: false) ?? true
-        }
+        let giver = largest.flatMap { $0.value.count > count ? $0.key : nil }
+        isSpare = table.dropFirst(of: giver ?? address, streams: giver != nil) ?? true
       }
       table.lastID += 1
       table.connections[table.lastID] = Connection(
@@ -301,37 +298,19 @@ final class ClientConnections: Sendable {
 
 /// How many requests an address may make in a second.
 final class RateLimit: Sendable {
-  private struct Bucket {
-    var requests: Double
-    var time: UInt64
-  }
+  private let rate: Int
+  /// The requests of this second, by address.
+  private let counts = Monitor((second: UInt64(0), counts: [String: Int]()))
 
-  private let rate: Double
-  private let now: @Sendable () -> UInt64
-  private let buckets = Monitor<[String: Bucket]>([:])
-  private static let bucketsMax = 65_536
-
-  init(_ rate: Int, now: @escaping @Sendable () -> UInt64 = MonotonicClock.nanoseconds) {
-    self.rate = Double(rate)
-    self.now = now
-  }
+  init(_ rate: Int) { self.rate = rate }
 
   /// Counts a request. Returns false if it is one too many.
   func admits(_ address: String) -> Bool {
-    buckets.withLock { buckets in
-      let now = now()
-      if buckets.count >= Self.bucketsMax {
-        // Those that are full again are like new ones.
-        buckets = buckets.filter { now < $0.value.time + 1_000_000_000 }
-        if buckets.count >= Self.bucketsMax { buckets = [:] }
-      }
-      var bucket = buckets[address] ?? Bucket(requests: rate, time: now)
-      bucket.requests = min(rate, bucket.requests + Double(now - bucket.time) / 1e9 * rate)
-      bucket.time = now
-      defer { buckets[address] = bucket }
-      guard bucket.requests >= 1 else { return false }
-      bucket.requests -= 1
-      return true
+    counts.withLock { state in
+      let second = MonotonicClock.nanoseconds() / 1_000_000_000
+      if second != state.second { state = (second, [:]) }
+      state.counts[address, default: 0] += 1
+      return state.counts[address, default: 0] <= rate
     }
   }
 }

@@ -17,23 +17,6 @@ struct HubRequest: Sendable {
   }
 }
 
-/// What a client proves its key with: "Sessions" in docs/hub.md.
-struct KeyProof {
-  let key: PublicKey
-  let nonce: HubNonce
-  let signature: Signature
-
-  init(_ object: JSONValue) throws {
-    guard let key = PublicKey(bytes: try object.hexadecimal("key", 32)),
-      let nonce = HubNonce(try object.hexadecimal("nonce", 32)),
-      let signature = Signature(bytes: try object.hexadecimal("signature", 64))
-    else { preconditionFailure("the counts were checked") }
-    self.key = key
-    self.nonce = nonce
-    self.signature = signature
-  }
-}
-
 extension JSONValue {
   /// Bytes as lower-case hexadecimal digits.
   func hexadecimal(_ name: String, _ count: Int) throws -> [UInt8] {

@@ -52,15 +52,22 @@ struct HubService: Sendable {
     return .keys(keys)
   }
 
-  /// Checks the time and the signature.
-  private func verify(_ proof: KeyProof, vault: VaultID, host: String) throws {
-    let (made, now) = (proof.nonce.seconds, WallClock.seconds)
+  /// The key that a client proves, and with which nonce: "Sessions" in docs/hub.md.
+  private func proof(
+    in object: JSONValue, of vault: VaultID, host: String
+  ) throws -> (member: VaultMember, nonce: HubNonce) {
+    guard let key = PublicKey(bytes: try object.hexadecimal("key", 32)),
+      let nonce = HubNonce(try object.hexadecimal("nonce", 32)),
+      let signature = Signature(bytes: try object.hexadecimal("signature", 64))
+    else { preconditionFailure("the counts were checked") }
+    let (made, now) = (nonce.seconds, WallClock.seconds)
     guard max(made, now) - min(made, now) <= UInt64(HubLimits.nonceSeconds) else {
       throw HubAnswer.refusal(401, "The nonce is of another time", time: now)
     }
-    guard proof.key.verifies(proof.signature, of: proof.nonce.message(vault: vault, host: host)) else {
+    guard key.verifies(signature, of: nonce.message(vault: vault, host: host)) else {
       throw HubAnswer.refusal(403, "The signature is wrong")
     }
+    return (VaultMember(vault: vault, key: key), nonce)
   }
 
   func openSession(_ request: HubRequest) throws -> HubAnswer {
@@ -68,19 +75,17 @@ struct HubService: Sendable {
     guard let vault = VaultID(bytes: try object.hexadecimal("vault", 16)) else {
       preconditionFailure("the count was checked")
     }
-    let proof = try KeyProof(object)
-    try verify(proof, vault: vault, host: request.host)
-    guard try engine.isAdmitted(VaultMember(vault: vault, key: proof.key)) else {
+    let (member, nonce) = try proof(in: object, of: vault, host: request.host)
+    guard try engine.isAdmitted(member) else {
       throw HubAnswer.refusal(403, "This key is not admitted to this vault")
     }
-    return try open(200, vault, proof)
+    return try open(200, member, nonce)
   }
 
-  private func open(_ status: UInt32, _ vault: VaultID, _ proof: KeyProof) throws -> HubAnswer {
+  private func open(_ status: UInt32, _ member: VaultMember, _ nonce: HubNonce) throws -> HubAnswer {
     let session = Base64.urlText(RandomBytes.next(16))
     let token = SHA256Hasher.digest(of: Array(session.utf8))
-    let member = VaultMember(vault: vault, key: proof.key)
-    guard try engine.openSession(token, for: member, with: proof.nonce) else {
+    guard try engine.openSession(token, for: member, with: nonce) else {
       throw HubAnswer.refusal(401, "The nonce opened a session already", time: WallClock.seconds)
     }
     return .json(status) { writer in
@@ -91,12 +96,9 @@ struct HubService: Sendable {
 
   func create(_ vault: VaultID, _ request: HubRequest) throws -> HubAnswer {
     let object = try request.object()
-    let proof = try KeyProof(object)
+    let (member, nonce) = try proof(in: object, of: vault, host: request.host)
     let invitation = object["invitation"]?.string
-    try verify(proof, vault: vault, host: request.host)
-    if try engine.isAdmitted(VaultMember(vault: vault, key: proof.key)) {
-      return try open(200, vault, proof)
-    }
+    if try engine.isAdmitted(member) { return try open(200, member, nonce) }
     // Does not reveal whether the vault exists.
     let refusal = HubAnswer.refusal(
       403,
@@ -106,12 +108,13 @@ struct HubService: Sendable {
     if let invitations {
       guard let invitation, invitations.contains(invitation) else { throw refusal }
     }
-    var keys = AdmittedKeys([proof.key])
+    var keys = AdmittedKeys([member.key])
     var objects: [KeyObject] = []
     if vault.isEncrypted {
       objects = try object.hexadecimals("objects")
         .compactMap { try? KeyObject($0, verifiesAnnouncements: false) }.filter { $0.vault == vault }
-      guard let founding = AdmittedKeys(of: vault, objects: objects), founding.keys.contains(proof.key) else {
+      guard let founding = AdmittedKeys(of: vault, objects: objects), founding.keys.contains(member.key)
+      else {
         throw refusal
       }
       keys = founding
@@ -120,10 +123,10 @@ struct HubService: Sendable {
     guard try engine.createVault(vault, keys: keys, invitation: word) else { throw refusal }
     if let root = keys.root {
       // A client puts again what is missing.
-      let member = VaultMember(vault: vault, key: root.key)
-      for object in objects { try engine.write(object.name, object.bytes, as: member) }
+      let root = VaultMember(vault: vault, key: root.key)
+      for object in objects { try engine.write(object.name, object.bytes, as: root) }
     }
-    return try open(201, vault, proof)
+    return try open(201, member, nonce)
   }
 
   func changeKeys(_ request: HubRequest, as member: VaultMember) throws -> HubAnswer {

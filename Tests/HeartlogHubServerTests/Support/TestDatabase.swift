@@ -21,11 +21,11 @@ final class TestHub {
 
   var member: VaultMember { VaultMember(vault: vault, key: key) }
 
-  init(_ database: TestDatabase, limits: HubEngine.Limits = .init(vaultBytesMax: 1_000)) throws {
+  init(_ database: TestDatabase, quota: Int = 1_000) throws {
     engine =
       switch database {
-      case .sqlite: try HubEngine(SQLiteDatabase(at: folder.file), limits: limits)
-      case .postgres: try HubEngine(PostgresDatabase(PostgresServer.shared.get().address), limits: limits)
+      case .sqlite: try HubEngine(SQLiteDatabase(at: folder.file), quota: quota)
+      case .postgres: try HubEngine(PostgresDatabase(PostgresServer.shared.get().address), quota: quota)
       }
     guard try engine.createVault(vault, keys: AdmittedKeys([key]), invitation: nil) else {
       preconditionFailure("ids are random")
