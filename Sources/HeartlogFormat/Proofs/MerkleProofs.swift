@@ -21,25 +21,11 @@ package struct InclusionProof: Hashable, Sendable {
   ) throws(E) {
     precondition(index < size, "a leaf that is not in the tree")
     let parts = Self.parts(index: index, size: size)
-    self.init(index: index, size: size, path: try MerkleTree.roots(over: parts, roots: roots))
+    self.init(index: index, size: size, path: try MerkleTree.roots(over: parts.map(\.leaves), roots: roots))
   }
 
-  /// The leaves below each root of the path.
-  static func parts(index: UInt64, size: UInt64) -> [Range<UInt64>] {
-    var parts: [Range<UInt64>] = []
-    var tree = 0..<size
-    while tree.count > 1 {
-      let split = tree.lowerBound + MerkleTree.split(UInt64(tree.count))
-      if index < split {
-        parts.append(split..<tree.upperBound)
-        tree = tree.lowerBound..<split
-      } else {
-        parts.append(tree.lowerBound..<split)
-        tree = split..<tree.upperBound
-      }
-    }
-    assert(tree.lowerBound == index, "the way leads to the leaf")
-    return parts.reversed()
+  private static func parts(index: UInt64, size: UInt64) -> [PathPart] {
+    MerkleTree.parts(beside: index, size: size) { $0.count == 1 }.parts
   }
 
   /// The root of the tree, given the hash of the leaf.
@@ -57,16 +43,45 @@ package struct InclusionProof: Hashable, Sendable {
     var node = leaf
     for (part, root) in zip(parts, path) {
       node =
-        part.lowerBound > index
-        ? MerkleTree.node(node, root, hasher: &hasher) : MerkleTree.node(root, node, hasher: &hasher)
+        part.isLeft
+        ? MerkleTree.node(root, node, hasher: &hasher) : MerkleTree.node(node, root, hasher: &hasher)
     }
     return node
   }
 }
 
+/// The leaves below a root of a path, and whether they come before the leaf that the path belongs to.
+private struct PathPart {
+  let leaves: Range<UInt64>
+  let isLeft: Bool
+}
+
 extension MerkleTree {
+  /// The parts beside the way from the root of a tree down to a leaf, the lowest first.
+  ///
+  /// - Parameter isEnd: Whether the way ends at a subtree that contains the leaf, with these leaves.
+  /// - Returns: The parts, and the leaves of the subtree at the end.
+  fileprivate static func parts(
+    beside leaf: UInt64, size: UInt64, until isEnd: (Range<UInt64>) -> Bool
+  ) -> (parts: [PathPart], end: Range<UInt64>) {
+    var parts: [PathPart] = []
+    var tree = 0..<size
+    while !isEnd(tree) {
+      let split = tree.lowerBound + Self.split(UInt64(tree.count))
+      if leaf < split {
+        parts.append(PathPart(leaves: split..<tree.upperBound, isLeft: false))
+        tree = tree.lowerBound..<split
+      } else {
+        parts.append(PathPart(leaves: tree.lowerBound..<split, isLeft: true))
+        tree = split..<tree.upperBound
+      }
+    }
+    assert(tree.contains(leaf), "the way leads to the leaf")
+    return (parts.reversed(), tree)
+  }
+
   /// Where a tree of at least two leaves is split: at the largest power of two below its size.
-  static func split(_ size: UInt64) -> UInt64 {
+  private static func split(_ size: UInt64) -> UInt64 {
     assert(size >= 2, "a tree of at least two leaves is split")
     return 1 << UInt64(UInt64.bitWidth - 1 - (size - 1).leadingZeroBitCount)
   }
@@ -74,7 +89,7 @@ extension MerkleTree {
   /// The roots of the subtrees over these leaves, which begin where a subtree of the whole tree does.
   ///
   /// - Parameter roots: Returns the roots of full subtrees, in their order.
-  static func roots<E: Error>(
+  fileprivate static func roots<E: Error>(
     over parts: [Range<UInt64>], roots: ([MerkleSubtree]) throws(E) -> [Digest]
   ) throws(E) -> [Digest] {
     let subtrees = parts.map(MerkleSubtree.covering)
@@ -119,29 +134,11 @@ package struct ConsistencyProof: Hashable, Sendable {
       size: size, laterSize: laterSize, path: try MerkleTree.roots(over: parts.map(\.leaves), roots: roots))
   }
 
-  private struct Part {
-    let leaves: Range<UInt64>
-    let isLeft: Bool
-  }
-
   /// The leaves below each root of the path. The first part, unless it is the whole smaller tree, belongs to both trees.
-  private static func parts(size: UInt64, laterSize: UInt64) -> [Part] {
-    var parts: [Part] = []
-    var tree = 0..<laterSize
-    while size < tree.upperBound {
-      let split = tree.lowerBound + MerkleTree.split(UInt64(tree.count))
-      if size <= split {
-        parts.append(Part(leaves: split..<tree.upperBound, isLeft: false))
-        tree = tree.lowerBound..<split
-      } else {
-        parts.append(Part(leaves: tree.lowerBound..<split, isLeft: true))
-        tree = split..<tree.upperBound
-      }
-    }
+  private static func parts(size: UInt64, laterSize: UInt64) -> [PathPart] {
+    let (parts, end) = MerkleTree.parts(beside: size - 1, size: laterSize) { $0.upperBound == size }
     // Who has the smaller tree has the root of its whole.
-    assert(tree.upperBound == size, "the way leads to the end of the smaller tree")
-    if tree.lowerBound > 0 { parts.append(Part(leaves: tree, isLeft: true)) }
-    return parts.reversed()
+    return (end.lowerBound > 0 ? [PathPart(leaves: end, isLeft: true)] : []) + parts
   }
 
   /// Throws unless the path leads from the root of the smaller tree to that of the larger one.
