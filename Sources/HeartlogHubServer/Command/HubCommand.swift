@@ -14,9 +14,9 @@ public enum HubCommand {
       let arguments = try HubArguments(words)
       if arguments.wantsHelp {
         output(HubArguments.help, to: STDOUT_FILENO)
-      } else if let vault = arguments.reset {
+      } else if let vault = arguments["--reset"] {
         try reset(vault, arguments)
-      } else if let copy = arguments.backup {
+      } else if let copy = arguments["backup"] {
         try backUp(to: copy, arguments)
       } else {
         try serve(arguments)
@@ -46,31 +46,31 @@ public enum HubCommand {
     sigaddset(&signals, SIGINT)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
 
-    var options = HubServer.Options(address: try SocketAddress(arguments.listen ?? ""))
-    options.names = Set(arguments.names.map { $0.lowercased() })
+    var options = HubServer.Options(address: try SocketAddress(arguments["--listen"] ?? ""))
+    options.names = arguments.names
     guard options.address.isLoopback || !options.names.isEmpty else {
       throw HeartlogError(
         .invalid,
         "--name is missing: others reach \(options.address), so give the host that devices use, for example --name hub.example.org"
       )
     }
-    guard options.address.isLoopback || arguments.isOpen || arguments.invitations != nil else {
+    guard options.address.isLoopback || arguments.isOpen || arguments["--invitations"] != nil else {
       throw HeartlogError(
         .invalid,
         "anybody who reaches \(options.address) could create vaults: allow that with --open, or give --invitations FILE with a word for each vault"
       )
     }
-    if let metrics = arguments.metrics { options.metricsAddress = try SocketAddress(metrics) }
-    options.rate = arguments.rate
+    if let metrics = arguments["--metrics"] { options.metricsAddress = try SocketAddress(metrics) }
+    if let rate = try arguments.number("--rate") { options.rate = rate }
     // Files, the log and the standard streams need a few too.
     options.limits.connections = max(
       16, min(openFilesTarget, openFilesMax()) - 64 - ClientConnections.spareCount)
     options.log = { line in output(line, to: STDERR_FILENO) }
-    if let certificate = arguments.certificate, let key = arguments.key {
+    if let certificate = arguments["--certificate"], let key = arguments["--key"] {
       options.certificate = (try contents(of: certificate), try contents(of: key))
     }
     var invitations: Set<String>?
-    if let file = arguments.invitations {
+    if let file = arguments["--invitations"] {
       invitations = Set(try contents(of: file).split(whereSeparator: \.isWhitespace).map(String.init))
     }
     let engine = try engine(arguments)
@@ -108,9 +108,10 @@ public enum HubCommand {
   }
 
   private static func engine(_ arguments: HubArguments) throws -> HubEngine {
-    arguments.isPostgreSQL
-      ? try HubEngine(PostgresDatabase(arguments.database), quota: arguments.quota)
-      : try HubEngine(SQLiteDatabase(at: arguments.database), quota: arguments.quota)
+    let quota = try arguments.number("--quota") ?? HubEngine.quota
+    return arguments.isPostgreSQL
+      ? try HubEngine(PostgresDatabase(arguments.database), quota: quota)
+      : try HubEngine(SQLiteDatabase(at: arguments.database), quota: quota)
   }
 
   /// For as many devices that watch: each has a connection.
@@ -154,25 +155,38 @@ public enum HubCommand {
 
 /// The command line of `heartlog-hub`: "Operating it" in docs/hub.md.
 struct HubArguments {
-  var listen: String?
-  var metrics: String?
-  /// A file, or the address of a PostgreSQL database.
-  var database = "heartlog-hub.db"
-  var names: [String] = []
-  var invitations: String?
+  /// What was given, by option. The value of `backup` is its FILE.
+  private var values: [String: [String]] = [:]
+
+  private static let flags: Set = ["--help", "-h", "--open"]
+  private static let options: Set = [
+    "--listen", "--metrics", "--database", "--name", "--invitations", "--certificate", "--key", "--quota",
+    "--rate", "--reset",
+  ]
+
+  /// The value of an option; `nil` if it was not given.
+  subscript(option: String) -> String? { values[option]?.last }
+
+  var wantsHelp: Bool { values["--help"] != nil || values["-h"] != nil }
+
   /// Whether anybody may create a vault, wherever they are.
-  var isOpen = false
-  var certificate: String?
-  var key: String?
-  var quota = HubEngine.quota
-  var rate = 1_000
-  /// A vault to remove.
-  var reset: String?
-  /// A file to copy the database to.
-  var backup: String?
-  var wantsHelp = false
+  var isOpen: Bool { values["--open"] != nil }
+
+  var names: Set<String> { Set((values["--name"] ?? []).map { $0.lowercased() }) }
+
+  /// A file, or the address of a PostgreSQL database.
+  var database: String { self["--database"] ?? "heartlog-hub.db" }
 
   var isPostgreSQL: Bool { database.hasPrefix("postgresql://") || database.hasPrefix("postgres://") }
+
+  /// A number that is greater than 0; `nil` if it was not given.
+  func number(_ option: String) throws(HeartlogError) -> Int? {
+    guard let text = self[option] else { return nil }
+    guard let number = Int(text), number > 0 else {
+      throw HeartlogError(.invalid, "\(option) takes a positive number, not \"\(text)\"")
+    }
+    return number
+  }
 
   static let help = """
     Usage: heartlog-hub --listen HOST:PORT [--database DATABASE] [OPTION]…
@@ -203,55 +217,36 @@ struct HubArguments {
     """
 
   init(_ words: [String]) throws(HeartlogError) {
-    let wantsBackup = words.first == "backup"
-    var rest = words.dropFirst(wantsBackup ? 1 : 0)
+    var rest = words[...]
+    let wantsBackup = rest.first == "backup"
+    if wantsBackup { rest.removeFirst() }
     while let word = rest.popFirst() {
-      var option = word
-      var value: String?
-      if let equals = word.firstIndex(of: "="), word.hasPrefix("--") {
-        option = String(word[..<equals])
-        value = String(word[word.index(after: equals)...])
-      }
-      func argument() throws(HeartlogError) -> String {
-        guard let found = value ?? rest.popFirst(), !found.isEmpty else {
-          throw HeartlogError(.invalid, "\(option) takes a value")
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      if Self.options.contains(parts[0]) {
+        guard let value = parts.count > 1 ? parts[1] : rest.popFirst(), !value.isEmpty else {
+          throw HeartlogError(.invalid, "\(parts[0]) takes a value")
         }
-        return found
-      }
-      func number() throws(HeartlogError) -> Int {
-        let text = try argument()
-        guard let number = Int(text), number > 0 else {
-          throw HeartlogError(.invalid, "\(option) takes a positive number, not \"\(text)\"")
-        }
-        return number
-      }
-      switch option {
-      case "--help", "-h": wantsHelp = true
-      case "--open" where value == nil: isOpen = true
-      case "--listen": listen = try argument()
-      case "--metrics": metrics = try argument()
-      case "--database": database = try argument()
-      case "--name": names.append(try argument())
-      case "--invitations": invitations = try argument()
-      case "--certificate": certificate = try argument()
-      case "--key": key = try argument()
-      case "--quota": quota = try number()
-      case "--rate": rate = try number()
-      case "--reset": reset = try argument()
-      case _ where wantsBackup && backup == nil && !word.hasPrefix("-"): backup = word
-      default: throw HeartlogError(.invalid, "\"\(word)\" is no option")
+        values[parts[0], default: []].append(value)
+      } else if Self.flags.contains(word) {
+        values[word] = []
+      } else if wantsBackup, self["backup"] == nil, !word.hasPrefix("-") {
+        values["backup"] = [word]
+      } else {
+        throw HeartlogError(.invalid, "\"\(word)\" is no option")
       }
     }
     if wantsHelp { return }
-    guard !wantsBackup || backup != nil else { throw HeartlogError(.invalid, "backup takes a FILE") }
-    guard [listen, reset, backup].count(where: { $0 != nil }) == 1 else {
+    guard !wantsBackup || self["backup"] != nil else { throw HeartlogError(.invalid, "backup takes a FILE") }
+    guard ["--listen", "--reset", "backup"].count(where: { self[$0] != nil }) == 1 else {
       throw HeartlogError(.invalid, "give one of --listen, --reset and backup")
     }
-    guard (certificate == nil) == (key == nil) else {
+    guard (self["--certificate"] == nil) == (self["--key"] == nil) else {
       throw HeartlogError(.invalid, "--certificate and --key go together")
     }
-    guard invitations == nil || !isOpen else {
-      throw HeartlogError(.invalid, "--open lets anybody create vaults, --invitations does not: choose one")
+    guard self["--invitations"] == nil || !isOpen else {
+      throw HeartlogError(
+        .invalid, "--open lets anybody create vaults, --invitations does not: choose one")
     }
+    for option in ["--quota", "--rate"] { _ = try number(option) }
   }
 }
