@@ -1,3 +1,95 @@
+/// An encrypted object. Source: docs/encryption.md, "Objects".
+package enum SealedObject {
+  /// Makes an object.
+  ///
+  /// - Parameter name: the name of the file, with any `content`.
+  /// - Returns: the object, and its name, with its own `content`.
+  /// - Throws: `EncryptionError`: the content is too large.
+  package static func seal(
+    _ content: [UInt8], name: ObjectName, vault: VaultID, key epochKey: EpochKey
+  ) throws(EncryptionError) -> (name: ObjectName, bytes: [UInt8]) {
+    try checkByteCount(content.count)
+    let salt = ObjectKey.salt(
+      epochKey, content: SHA256Hasher.digest(of: content), vault: vault, name: name)
+    let header = ObjectHeader(epoch: epochKey.epoch, salt: salt)
+    let name = name.replacingContent(by: Array(salt.prefix(8)))
+    let key = ObjectKey(epochKey, header: header, vault: vault, name: name)
+    let padded = ObjectLayout.paddedByteCount(content.count)
+    var bytes = header.bytes
+    bytes.reserveCapacity(ObjectLayout.objectByteCount(content.count))
+    for start in stride(from: 0, to: padded, by: ObjectLayout.chunkByteCount) {
+      let end = min(start + ObjectLayout.chunkByteCount, padded)
+      // The length stands before the content, and zeros after it.
+      var text = start == 0 ? UInt32(content.count).littleEndianBytes : []
+      let first = min(start + text.count - ObjectLayout.lengthByteCount, content.count)
+      text += content[first..<min(end - ObjectLayout.lengthByteCount, content.count)]
+      text += repeatElement(0, count: end - start - text.count)
+      bytes += key.seal(
+        text, chunk: UInt64(start / ObjectLayout.chunkByteCount), isLast: end == padded)
+    }
+    assert(bytes.count == ObjectLayout.objectByteCount(content.count), "an object has its size")
+    return (name, bytes)
+  }
+
+  /// The content of an object.
+  ///
+  /// - Parameters:
+  ///   - name: the name under which the carrier has it.
+  ///   - keys: those of all epochs that the reader knows.
+  /// - Throws: `EncryptionError`.
+  package static func open(
+    _ object: [UInt8], name: ObjectName, vault: VaultID, keys: [EpochID: EpochKey]
+  ) throws(EncryptionError) -> [UInt8] {
+    let header = try ObjectHeader(object)
+    guard let epochKey = keys[header.epoch] else {
+      throw .wrongKey("no key of epoch \(header.epoch) is known")
+    }
+    guard header.salt.starts(with: name.content) else {
+      throw .malformed("an object whose salt is not the one in its name")
+    }
+    let chunks = object[ObjectLayout.headerByteCount...]
+    guard chunks.count <= ObjectLayout.chunkCountMax * ObjectLayout.sealedChunkByteCount else {
+      throw .malformed("an object of more than \(ObjectLayout.chunkCountMax) chunks")
+    }
+    let key = ObjectKey(epochKey, header: header, vault: vault, name: name)
+    var text: [UInt8] = []
+    text.reserveCapacity(object.count)
+    var chunk: UInt64 = 0
+    var rest = chunks
+    repeat {
+      let sealed = rest.prefix(ObjectLayout.sealedChunkByteCount)
+      rest = rest.dropFirst(sealed.count)
+      guard let opened = key.open(sealed, chunk: chunk, isLast: rest.isEmpty) else {
+        throw .doesNotDecrypt(chunk: chunk)
+      }
+      text += opened
+      chunk += 1
+    } while !rest.isEmpty
+    guard text.count >= ObjectLayout.paddedByteCountMin else {
+      throw .malformed("an object that is not padded to a size class")
+    }
+    let length = text.prefix(ObjectLayout.lengthByteCount).reversed().reduce(0) { $0 << 8 | Int($1) }
+    try checkByteCount(length)
+    guard text.count == ObjectLayout.paddedByteCount(length) else {
+      throw .malformed("an object that is not padded to the size class of its content")
+    }
+    guard text[(ObjectLayout.lengthByteCount + length)...].allSatisfy({ $0 == 0 }) else {
+      throw .malformed("an object whose padding is not zeros")
+    }
+    text.removeLast(text.count - ObjectLayout.lengthByteCount - length)
+    text.removeFirst(ObjectLayout.lengthByteCount)
+    let salt = ObjectKey.salt(epochKey, content: SHA256Hasher.digest(of: text), vault: vault, name: name)
+    guard salt == header.salt else { throw .malformed("an object whose salt is not that of its content") }
+    return text
+  }
+
+  private static func checkByteCount(_ count: Int) throws(EncryptionError) {
+    guard count <= ObjectLayout.contentBytesMax else {
+      throw .malformed("a content of \(count) bytes, the most is \(ObjectLayout.contentBytesMax)")
+    }
+  }
+}
+
 /// The numbers of an encrypted object. Source: docs/encryption.md, "Objects".
 package enum ObjectLayout {
   static let magic: [UInt8] = [0x89] + Array("HLOBJ\r\n".utf8)
@@ -11,7 +103,7 @@ package enum ObjectLayout {
   static let paddedByteCountMin = 512
   /// The most bytes of content: those of a run file.
   package static let contentBytesMax = 134_217_728
-  static let chunkCountMax = UInt64(chunkCount(contentBytesMax))
+  static let chunkCountMax = chunkCount(contentBytesMax)
 
   /// The size class of a content: its bytes, the bytes of its length, and zeros.
   static func paddedByteCount(_ contentByteCount: Int) -> Int {
@@ -92,7 +184,7 @@ struct ObjectKey: Sendable {
     }
   }
 
-  func open(_ sealed: [UInt8], chunk: UInt64, isLast: Bool) -> [UInt8]? {
+  func open(_ sealed: ArraySlice<UInt8>, chunk: UInt64, isLast: Bool) -> [UInt8]? {
     sealed.withUnsafeBytes {
       ChaCha20Poly1305.open($0, key: bytes, nonce: Self.nonce(chunk, isLast), authenticating: header)
     }

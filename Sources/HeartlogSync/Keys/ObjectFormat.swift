@@ -29,7 +29,7 @@ enum ObjectFormat {
       throw HeartlogError(.noKey, "there is no key epoch to write under")
     }
     do throws(EncryptionError) {
-      let object = try ObjectSealer.object(try ObjectName(path), content: bytes, vault: vault, key: head)
+      let object = try SealedObject.seal(bytes, name: try ObjectName(path), vault: vault, key: head)
       return (object.name.text, object.bytes)
     } catch { throw HeartlogError(.invalid, "\(path) cannot be encrypted: \(error.description)") }
   }
@@ -42,7 +42,7 @@ enum ObjectFormat {
       let header = try ObjectHeader(bytes)
       guard let vault = keys.vaults[header.epoch], keys.keys[header.epoch] != nil else { return .locked }
       return .content(
-        try ObjectOpener.content(of: bytes, name: try ObjectName(path), vault: vault, keys: keys.keys), vault)
+        try SealedObject.open(bytes, name: try ObjectName(path), vault: vault, keys: keys.keys), vault)
     } catch { return .damaged }
   }
 

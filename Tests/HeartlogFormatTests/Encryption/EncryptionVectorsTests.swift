@@ -178,10 +178,10 @@ struct EncryptionVectorsTests {
     let vectors = try contents.map { name, epoch, content, repeats in
       let content = Hex(content)
       let whole = (0..<repeats).flatMap { _ in content.bytes }
-      let made = try ObjectSealer.object(name, content: whole, vault: sample.vault, key: epochs[epoch].key)
+      let made = try SealedObject.seal(whole, name: name, vault: sample.vault, key: epochs[epoch].key)
       let keys = [epochs[epoch].epoch.id: epochs[epoch].key]
       #expect(
-        try ObjectOpener.content(of: made.bytes, name: made.name, vault: sample.vault, keys: keys) == whole)
+        try SealedObject.open(made.bytes, name: made.name, vault: sample.vault, keys: keys) == whole)
       return ObjectVector(
         name: made.name.text, epoch: "\(epochs[epoch].epoch.id)", content: content, repeats: repeats,
         object: made.bytes.count < 4_096 ? Hex(made.bytes) : nil,

@@ -29,14 +29,14 @@ struct ObjectTests {
   }
 
   private func seal(_ content: [UInt8]) throws -> (name: ObjectName, bytes: [UInt8]) {
-    try ObjectSealer.object(name, content: content, vault: vault, key: key)
+    try SealedObject.seal(content, name: name, vault: vault, key: key)
   }
 
   private func open(
     _ bytes: [UInt8], _ name: ObjectName, vault: VaultID? = nil, keys: [EpochKey]? = nil
   ) throws -> [UInt8] {
-    try ObjectOpener.content(
-      of: bytes, name: name, vault: vault ?? self.vault,
+    try SealedObject.open(
+      bytes, name: name, vault: vault ?? self.vault,
       keys: Dictionary(uniqueKeysWithValues: (keys ?? [key]).map { ($0.epoch, $0) }))
   }
 
@@ -59,39 +59,12 @@ struct ObjectTests {
     #expect(ObjectLayout.chunkCountMax == 2_049)
   }
 
-  @Test(
-    "the same content makes the same object, whatever it is given in, and another content shares neither name nor key"
-  )
+  @Test("the same content makes the same object, and another content shares neither name nor key")
   func deterministic() throws {
     let content = content(150_000)
     let made = try seal(content)
     #expect(try seal(content) == made)
-    #expect(try ObjectSealer.object(made.name, content: content, vault: vault, key: key) == made)
-    for step in [1_000, 65_532, 65_536, 70_000] {
-      var sealer = try ObjectSealer(
-        name, content: SHA256Hasher.digest(of: content), byteCount: content.count, vault: vault, key: key)
-      var bytes: [UInt8] = []
-      for begin in stride(from: 0, to: content.count, by: step) {
-        bytes += try Array(content[begin..<min(begin + step, content.count)]).withUnsafeBytes {
-          try sealer.seal($0)
-        }
-      }
-      bytes += try sealer.finish()
-      #expect(bytes == made.bytes)
-
-      var opener = try ObjectOpener(ObjectHeader(bytes), name: made.name, vault: vault, key: key)
-      var opened: [UInt8] = []
-      for begin in stride(from: ObjectLayout.headerByteCount, to: bytes.count, by: step) {
-        let part = try Array(bytes[begin..<min(begin + step, bytes.count)]).withUnsafeBytes {
-          try opener.open($0)
-        }
-        // What is held is one chunk, whatever comes in.
-        #expect(part.count <= step + 65_552)
-        opened += part
-      }
-      opened += try opener.finish()
-      #expect(opened == content)
-    }
+    #expect(try SealedObject.seal(content, name: made.name, vault: vault, key: key) == made)
     var other = content
     other[149_999] ^= 1
     let changed = try seal(other)
@@ -181,10 +154,6 @@ struct ObjectTests {
     var moved = made.bytes
     moved.replaceSubrange(9..<25, with: otherKey.epoch.bytes)
     #expect(refusal { try open(moved, made.name, keys: [renamed]) } == .doesNotDecrypt(chunk: 0))
-    #expect(
-      refusal {
-        try ObjectOpener(ObjectHeader(made.bytes), name: made.name, vault: vault, key: otherKey)
-      } != nil)
   }
 
   /// An object whose chunks contain just this, in pieces of these sizes, with a salt of one's own.
@@ -241,47 +210,21 @@ struct ObjectTests {
         == "an object whose salt is not that of its content")
   }
 
-  @Test("an object of more chunks than the largest content has is not read on")
+  @Test("an object of more chunks than the largest content has is refused")
   func tooManyChunks() throws {
-    let header = ObjectHeader(epoch: key.epoch, salt: [UInt8](repeating: 3, count: 16))
-    let name = name.replacingContent(by: [UInt8](repeating: 3, count: 8))
-    let objectKey = ObjectKey(key, header: header, vault: vault, name: name)
-    var opener = try ObjectOpener(header, name: name, vault: vault, key: key)
-    // The most content that is allowed: 2^27 bytes.
-    let zeros = [0, 0, 0, 8] + [UInt8](repeating: 0, count: 65_532)
-    var read = 0
-    let error = refusal {
-      for chunk in 0..<(3_000 as UInt64) {
-        _ = try objectKey.seal(zeros, chunk: chunk, isLast: false).withUnsafeBytes { try opener.open($0) }
-        read += 1
-      }
-    }
-    #expect(error == .malformed("an object of more than 2049 chunks"))
-    // The chunk that follows the last one is looked at when another comes.
-    #expect(read == 2_050)
+    let header = ObjectHeader(epoch: key.epoch, salt: [UInt8](repeating: 0, count: 16))
+    let chunks = [UInt8](repeating: 0, count: 2_049 * 65_552)
+    #expect(refusal { try open(header.bytes + chunks, name) } == .doesNotDecrypt(chunk: 0))
+    #expect(
+      refusal { try open(header.bytes + chunks + [0], name) }
+        == .malformed("an object of more than 2049 chunks"))
   }
 
-  @Test("a content that changes while it is encrypted makes no object")
-  func changedContent() throws {
-    let content = content(1_000)
-    let digest = SHA256Hasher.digest(of: content)
-    func sealer() throws -> ObjectSealer {
-      try ObjectSealer(name, content: digest, byteCount: content.count, vault: vault, key: key)
-    }
-    func sealed(_ bytes: [UInt8]) throws -> [UInt8] {
-      var sealer = try sealer()
-      let begin = try bytes.withUnsafeBytes { try sealer.seal($0) }
-      return try begin + sealer.finish()
-    }
-    #expect(try open(sealed(content), sealer().name) == content)
-    #expect(refusal { try sealed(content + [0]) } != nil)
-    #expect(refusal { try sealed(content.dropLast()) } != nil)
-    #expect(refusal { try sealed(content.reversed()) } != nil)
+  @Test("a content that is larger than the largest makes no object")
+  func tooLarge() throws {
     #expect(
-      refusal {
-        try ObjectSealer(name, content: digest, byteCount: 134_217_729, vault: vault, key: key)
-      } == .malformed("a content of 134217729 bytes, the most is 134217728"))
-    #expect(refusal { try ObjectSealer(name, content: digest, byteCount: -1, vault: vault, key: key) } != nil)
+      refusal { try seal([UInt8](repeating: 0, count: 134_217_729)) }
+        == .malformed("a content of 134217729 bytes, the most is 134217728"))
   }
 
   @Test("a name has its content before the ending, and nothing but plain characters")
