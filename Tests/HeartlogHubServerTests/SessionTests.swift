@@ -28,7 +28,8 @@ import Testing
       body.member("nonce", Hexadecimal.text(nonce.bytes))
       body.member("signature", Hexadecimal.text(signature.bytes))
       body.endObject()
-      _ = try service.openSession(HubRequest(route: .openSession, host: "hub", body: body.bytes))
+      _ = try service.openSession(
+        HubRequest(route: HubRoute(action: .openSession), host: "hub", body: body.bytes))
     }
     func refusal(_ nonce: HubNonce, host: String = "hub") -> HubAnswer? {
       do { try open(nonce, host: host) } catch { return error as? HubAnswer }

@@ -50,49 +50,46 @@ extension JSONValue {
 }
 
 /// What a request asks for: "Requests and answers" in docs/hub.md.
-enum HubRoute: Hashable, Sendable {
-  case health
-  case openSession
-  case createVault(VaultID)
-  case keys(VaultID)
-  case changeKeys(VaultID)
-  case list(VaultID, after: ChangeCursor?, limit: Int)
-  case get(VaultID, String)
-  case put(VaultID, String)
-  case delete(VaultID, String)
-  case changes(VaultID, after: ChangeCursor?)
-
-  /// The vault that the path names.
-  var vault: VaultID? {
-    switch self {
-    case .health, .openSession: nil
-    case .createVault(let vault), .keys(let vault), .changeKeys(let vault), .list(let vault, _, _),
-      .get(let vault, _),
-      .put(let vault, _), .delete(let vault, _), .changes(let vault, _):
-      vault
-    }
+struct HubRoute: Hashable, Sendable {
+  enum Action: Sendable {
+    case health
+    case openSession
+    case createVault
+    case keys
+    case changeKeys
+    case list
+    case get
+    case put
+    case delete
+    case changes
   }
+
+  let action: Action
+  /// The vault that the path names.
+  var vault: VaultID?
+  /// The name of an object.
+  var name = ""
+  var after: ChangeCursor?
+  var limit = HubLimits.listMax
 
   /// Whether the request has a session.
-  var needsSession: Bool {
-    if case .createVault = self { return false }
-    return vault != nil
-  }
+  var needsSession: Bool { vault != nil && action != .createVault }
 
   /// The most bytes of a body.
   var bodyBytesMax: Int {
-    switch self {
+    switch action {
     case .put: HubLimits.objectBytesMax
     case .openSession: HubLimits.jsonBytesMax
-    case .createVault(let vault):
-      vault.isEncrypted ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
+    case .createVault: vault?.isEncrypted == true ? HubLimits.createBytesMax : HubLimits.jsonBytesMax
     case .changeKeys: HubLimits.keysBytesMax
     default: 0
     }
   }
 
   var wantsBody: Bool { bodyBytesMax > 0 }
+}
 
+extension HubRoute {
   /// Reads the target of a request as it was sent.
   init(method: String, target: String) throws {
     guard target.utf8.count <= HubLimits.pathBytesMax else {
@@ -100,7 +97,6 @@ enum HubRoute: Hashable, Sendable {
     }
     let parts = target[...].parts(separatedBy: "?", maxSplits: 1)
     let path = parts[0]
-    let query = parts.count > 1 ? String(parts[1]) : ""
     guard path.utf8.allSatisfy(Self.isPlain) else {
       throw HubAnswer.refusal(
         400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
@@ -111,77 +107,65 @@ enum HubRoute: Hashable, Sendable {
     else {
       throw HubAnswer.refusal(400, "The path is malformed")
     }
-    func only(_ methods: [String: HubRoute], takesQuery: Bool = false) throws -> HubRoute {
-      guard takesQuery || query.isEmpty else { throw HubAnswer.refusal(400, "This path takes no query") }
-      guard let route = methods[method] else {
-        throw HubAnswer.refusal(
-          405, "This path does not take this method", allow: methods.keys.sorted().joined(separator: ", "))
-      }
-      return route
+    var (vault, name): (VaultID?, String) = (nil, "")
+    if words.count >= 3, words[..<2] == ["v1", "vaults"] {
+      vault = VaultID(String(words[2]))
+      if vault == nil { throw HubAnswer.refusal(400, "A vault has 32 lower-case hexadecimal digits") }
     }
-    switch words {
-    case ["healthz"]: self = try only(["GET": .health])
-    case ["v1", "sessions"]: self = try only(["POST": .openSession])
-    case _ where words.count >= 3 && words[0] == "v1" && words[1] == "vaults":
-      guard let vault = VaultID(String(words[2])) else {
-        throw HubAnswer.refusal(400, "A vault has 32 lower-case hexadecimal digits")
-      }
-      let rest = words.dropFirst(3)
-      switch rest.first {
-      case nil: self = try only(["PUT": .createVault(vault)])
-      case "keys" where rest.count == 1: self = try only(["GET": .keys(vault), "POST": .changeKeys(vault)])
-      case "objects" where rest.count == 1:
-        let query = try Self.values(in: query, names: ["after", "limit"])
-        var limit = HubLimits.listMax
-        if let text = query["limit"] {
-          guard let number = Int(text), (1...HubLimits.listMax).contains(number), String(number) == text
-          else {
-            throw HubAnswer.refusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
-          }
-          limit = number
-        }
-        let cursor = try Self.cursor(query["after"])
-        self = try only(["GET": .list(vault, after: cursor, limit: limit)], takesQuery: true)
-      case "changes" where rest.count == 1:
-        let cursor = try Self.cursor(try Self.values(in: query, names: ["after"])["after"])
-        self = try only(["GET": .changes(vault, after: cursor)], takesQuery: true)
-      case "objects":
-        let name = String(path[words[4].startIndex...])
-        guard ObjectPath.isObject(name) else { throw HubAnswer.refusal(400, "This is no object's name") }
-        self = try only(["GET": .get(vault, name), "PUT": .put(vault, name), "DELETE": .delete(vault, name)])
-      default: throw HubAnswer.unknownPath
-      }
+    let actions: [String: Action]
+    var parameters: Set<String> = []
+    switch vault == nil ? words[...] : ArraySlice(["{vault}"]) + words[3...] {
+    case ["healthz"]: actions = ["GET": .health]
+    case ["v1", "sessions"]: actions = ["POST": .openSession]
+    case ["{vault}"]: actions = ["PUT": .createVault]
+    case ["{vault}", "keys"]: actions = ["GET": .keys, "POST": .changeKeys]
+    case ["{vault}", "objects"]: (actions, parameters) = (["GET": .list], ["after", "limit"])
+    case ["{vault}", "changes"]: (actions, parameters) = (["GET": .changes], ["after"])
+    case let words where words.starts(with: ["{vault}", "objects"]):
+      name = words.dropFirst(2).joined(separator: "/")
+      guard ObjectPath.isObject(name) else { throw HubAnswer.refusal(400, "This is no object's name") }
+      actions = ["GET": .get, "PUT": .put, "DELETE": .delete]
     default: throw HubAnswer.unknownPath
+    }
+    let values = try Self.values(in: parts.count > 1 ? parts[1] : "", names: parameters)
+    guard let action = actions[method] else {
+      throw HubAnswer.refusal(
+        405, "This path does not take this method", allow: actions.keys.sorted().joined(separator: ", "))
+    }
+    self.init(action: action, vault: vault, name: name)
+    if let text = values["after"] {
+      after = ChangeCursor(text)
+      if after == nil { throw HubAnswer.refusal(400, "This is no cursor") }
+    }
+    if let text = values["limit"] {
+      limit = Int(text) ?? 0
+      guard (1...HubLimits.listMax).contains(limit), String(limit) == text else {
+        throw HubAnswer.refusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
+      }
     }
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "/"):
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
       true
-    default: false
+    default: "-._/".utf8.contains(byte)
     }
   }
 
-  private static func values(in query: String, names: Set<String>) throws -> [String: String] {
+  private static func values(in query: Substring, names: Set<String>) throws -> [String: String] {
     var values: [String: String] = [:]
     if query.isEmpty { return values }
     for part in query.split(separator: "&", omittingEmptySubsequences: false) {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard pair.count == 2, names.contains(pair[0]), values[pair[0]] == nil else {
-        throw HubAnswer.refusal(400, "This path takes \(names.sorted().joined(separator: " and "))")
+        let taken = names.isEmpty ? "no query" : names.sorted().joined(separator: " and ")
+        throw HubAnswer.refusal(400, "This path takes \(taken)")
       }
       values[pair[0]] = pair[1]
     }
     return values
-  }
-
-  private static func cursor(_ text: String?) throws -> ChangeCursor? {
-    guard let text else { return nil }
-    guard let cursor = ChangeCursor(text) else { throw HubAnswer.refusal(400, "This is no cursor") }
-    return cursor
   }
 }
 

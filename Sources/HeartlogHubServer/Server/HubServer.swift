@@ -239,7 +239,7 @@ final class HubServer: @unchecked Sendable {
     }
     let route = try HubRoute(method: method, target: exchange.target)
     exchange.closes = !isTaken
-    guard isTaken || route == .health else {
+    guard isTaken || route.action == .health else {
       throw HubAnswer.refusal(503, "Too many connections are open", retryAfter: 5)
     }
     let headers = connection.headers
@@ -255,7 +255,7 @@ final class HubServer: @unchecked Sendable {
     guard let hosts = headers["host"], hosts.count == 1 else {
       throw HubAnswer.refusal(400, "There is one Host header")
     }
-    if route != .health { try check(host: hosts[0]) }
+    if route.action != .health { try check(host: hosts[0]) }
     if route.needsSession, let vault = route.vault {
       let session = try service.session(authorization: headers["authorization"]?.first, vault: vault)
       if session.isInvited { try HubService.checkInvited(route) }
@@ -289,9 +289,10 @@ final class HubServer: @unchecked Sendable {
   private func answer(
     _ request: HubRequest, _ exchange: Exchange, _ connection: ConnectionHandle
   ) throws -> MHD_Result {
-    switch request.route {
-    case .get(_, let name):
-      let bytes = try service.engine.get(name, as: exchange.open.member) { byteCount in
+    let route = request.route
+    switch route.action {
+    case .get:
+      let bytes = try service.engine.get(route.name, as: exchange.open.member) { byteCount in
         guard connections.take(exchange.connection, byteCount) else {
           throw HubAnswer.refusal(503, "Too many bodies are being sent", retryAfter: 1)
         }
@@ -300,18 +301,18 @@ final class HubServer: @unchecked Sendable {
       metrics.countGet(bytes.count)
       let answer = HubAnswer(status: 200, contentType: "application/octet-stream", body: bytes)
       return send(answer, exchange, connection)
-    case .put(let vault, let name):
+    case .put:
       let session = exchange.open
       let member = try service.putting(
-        name, request.body, as: session.member, isInvited: session.isInvited)
-      if member != session.member { streams.wake(vault) }
-      return write(name, request.body, as: member, exchange, connection)
-    case .delete(_, let name):
+        route.name, request.body, as: session.member, isInvited: session.isInvited)
+      if member != session.member { streams.wake(member.vault) }
+      return write(route.name, request.body, as: member, exchange, connection)
+    case .delete:
       let member = exchange.open.member
-      try service.checkDeleting(name, as: member)
-      return write(name, nil, as: member, exchange, connection)
-    case .changes(_, let cursor):
-      let stream = EventStream(exchange.open, after: cursor, connection: connection) {
+      try service.checkDeleting(route.name, as: member)
+      return write(route.name, nil, as: member, exchange, connection)
+    case .changes:
+      let stream = EventStream(exchange.open, after: route.after, connection: connection) {
         [connections, id = exchange.connection] in connections.close(id)
       }
       guard streams.add(stream) else { throw HubAnswer.refusal(503, "The hub stops", retryAfter: 5) }
@@ -324,19 +325,20 @@ final class HubServer: @unchecked Sendable {
       MHD_add_response_header(response, "X-Accel-Buffering", "no")
       exchange.status = 200
       return MHD_queue_response(connection.pointer, 200, response)
-    case .changeKeys(let vault):
+    case .changeKeys:
       let answer = try service.changeKeys(request, as: exchange.open.member)
-      streams.wake(vault)
+      streams.wake(exchange.open.member.vault)
       return send(answer, exchange, connection)
     case .keys: return send(try service.keys(as: exchange.open.member), exchange, connection)
-    case .list(_, let cursor, let limit):
-      let list = try service.engine.list(after: cursor, limit: limit, as: exchange.open.member)
+    case .list:
+      let list = try service.engine.list(
+        after: route.after, limit: route.limit, as: exchange.open.member)
       return send(.json(200) { list.append(to: &$0) }, exchange, connection)
     case .health:
       try service.engine.check()
       return send(.text("ok"), exchange, connection)
     case .openSession: return send(try service.openSession(request), exchange, connection)
-    case .createVault(let vault): return send(try service.create(vault, request), exchange, connection)
+    case .createVault: return send(try service.create(request), exchange, connection)
     }
   }
 

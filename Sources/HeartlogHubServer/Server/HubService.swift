@@ -30,9 +30,9 @@ struct HubService: Sendable {
 
   /// Refuses what the key of an invitation may not do.
   static func checkInvited(_ route: HubRoute) throws {
-    switch route {
+    switch route.action {
     case .list, .get, .keys, .changeKeys: return
-    case .put(let vault, let name) where vault.isEncrypted && name.hasPrefix("keys/"): return
+    case .put where route.vault?.isEncrypted == true && route.name.hasPrefix("keys/"): return
     default: throw HubAnswer.invited
     }
   }
@@ -94,7 +94,8 @@ struct HubService: Sendable {
     }
   }
 
-  func create(_ vault: VaultID, _ request: HubRequest) throws -> HubAnswer {
+  func create(_ request: HubRequest) throws -> HubAnswer {
+    guard let vault = request.route.vault else { preconditionFailure("the path names the vault") }
     let object = try request.object()
     let (member, nonce) = try proof(in: object, of: vault, host: request.host)
     let invitation = object["invitation"]?.string
