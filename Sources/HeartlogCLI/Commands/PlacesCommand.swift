@@ -244,7 +244,7 @@ struct JoinCommand: Command {
   func run(_ context: CommandContext) throws -> ExitCode {
     let line = text == "-" ? try SecretPrompt.read("invitation", context) : text
     let invitation: Invitation
-    do throws(EncryptionError) { invitation = try Invitation(text: line) } catch {
+    do throws(MalformedError) { invitation = try Invitation(text: line) } catch {
       throw CommandError.usage(error.description)
     }
     let peer = try Peer(place ?? invitation.place, endpoint: invitation.endpoint, isInsecure: isInsecure)

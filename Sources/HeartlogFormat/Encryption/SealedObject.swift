@@ -4,10 +4,10 @@ package enum SealedObject {
   ///
   /// - Parameter name: the name of the file, with any `content`.
   /// - Returns: the object, and its name, with its own `content`.
-  /// - Throws: `EncryptionError`: the content is too large.
+  /// - Throws: `MalformedError`: the content is too large.
   package static func seal(
     _ content: [UInt8], name: ObjectName, vault: VaultID, key epochKey: EpochKey
-  ) throws(EncryptionError) -> (name: ObjectName, bytes: [UInt8]) {
+  ) throws(MalformedError) -> (name: ObjectName, bytes: [UInt8]) {
     try checkByteCount(content.count)
     let salt = ObjectKey.salt(
       epochKey, content: SHA256Hasher.digest(of: content), vault: vault, name: name)
@@ -36,20 +36,20 @@ package enum SealedObject {
   /// - Parameters:
   ///   - name: the name under which the carrier has it.
   ///   - keys: those of all epochs that the reader knows.
-  /// - Throws: `EncryptionError`.
+  /// - Throws: `MalformedError`.
   package static func open(
     _ object: [UInt8], name: ObjectName, vault: VaultID, keys: [EpochID: EpochKey]
-  ) throws(EncryptionError) -> [UInt8] {
+  ) throws(MalformedError) -> [UInt8] {
     let header = try ObjectHeader(object)
     guard let epochKey = keys[header.epoch] else {
-      throw .wrongKey("no key of epoch \(header.epoch) is known")
+      throw MalformedError("no key of epoch \(header.epoch) is known")
     }
     guard header.salt.starts(with: name.content) else {
-      throw .malformed("an object whose salt is not the one in its name")
+      throw MalformedError("an object whose salt is not the one in its name")
     }
     let chunks = object[ObjectLayout.headerByteCount...]
     guard chunks.count <= ObjectLayout.chunkCountMax * ObjectLayout.sealedChunkByteCount else {
-      throw .malformed("an object of more than \(ObjectLayout.chunkCountMax) chunks")
+      throw MalformedError("an object of more than \(ObjectLayout.chunkCountMax) chunks")
     }
     let key = ObjectKey(epochKey, header: header, vault: vault, name: name)
     var text: [UInt8] = []
@@ -60,32 +60,32 @@ package enum SealedObject {
       let sealed = rest.prefix(ObjectLayout.sealedChunkByteCount)
       rest = rest.dropFirst(sealed.count)
       guard let opened = key.open(sealed, chunk: chunk, isLast: rest.isEmpty) else {
-        throw .doesNotDecrypt(chunk: chunk)
+        throw MalformedError("chunk \(chunk) does not decrypt: it was changed, or it is of another object")
       }
       text += opened
       chunk += 1
     } while !rest.isEmpty
     guard text.count >= ObjectLayout.paddedByteCountMin else {
-      throw .malformed("an object that is not padded to a size class")
+      throw MalformedError("an object that is not padded to a size class")
     }
     let length = text.prefix(ObjectLayout.lengthByteCount).reversed().reduce(0) { $0 << 8 | Int($1) }
     try checkByteCount(length)
     guard text.count == ObjectLayout.paddedByteCount(length) else {
-      throw .malformed("an object that is not padded to the size class of its content")
+      throw MalformedError("an object that is not padded to the size class of its content")
     }
     guard text[(ObjectLayout.lengthByteCount + length)...].allSatisfy({ $0 == 0 }) else {
-      throw .malformed("an object whose padding is not zeros")
+      throw MalformedError("an object whose padding is not zeros")
     }
     text.removeLast(text.count - ObjectLayout.lengthByteCount - length)
     text.removeFirst(ObjectLayout.lengthByteCount)
     let salt = ObjectKey.salt(epochKey, content: SHA256Hasher.digest(of: text), vault: vault, name: name)
-    guard salt == header.salt else { throw .malformed("an object whose salt is not that of its content") }
+    guard salt == header.salt else { throw MalformedError("an object whose salt is not that of its content") }
     return text
   }
 
-  private static func checkByteCount(_ count: Int) throws(EncryptionError) {
+  private static func checkByteCount(_ count: Int) throws(MalformedError) {
     guard count <= ObjectLayout.contentBytesMax else {
-      throw .malformed("a content of \(count) bytes, the most is \(ObjectLayout.contentBytesMax)")
+      throw MalformedError("a content of \(count) bytes, the most is \(ObjectLayout.contentBytesMax)")
     }
   }
 }
@@ -144,12 +144,12 @@ package struct ObjectHeader: Hashable, Sendable {
 
   /// Reads the first `ObjectLayout.headerByteCount` bytes of an object.
   ///
-  /// - Throws: `EncryptionError`.
-  package init(_ object: some Collection<UInt8>) throws(EncryptionError) {
+  /// - Throws: `MalformedError`.
+  package init(_ object: some Collection<UInt8>) throws(MalformedError) {
     let bytes = Array(object.prefix(ObjectLayout.headerByteCount))
-    try EncryptionError.checkStart(
+    try ByteReader.checkStart(
       of: bytes, magic: ObjectLayout.magic, version: ObjectLayout.version, what: "encrypted object")
-    (epoch, salt) = try EncryptionError.reading(bytes, from: ObjectLayout.magic.count + 1) {
+    (epoch, salt) = try ByteReader.readAll(bytes, from: ObjectLayout.magic.count + 1) {
       (reader) throws(MalformedError) in
       (try reader.epochID(), try reader.array(ObjectLayout.saltByteCount))
     }
@@ -207,8 +207,8 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   /// Accepts a name of docs/shipping.md with the folders before it.
   ///
-  /// - Throws: `EncryptionError.malformed`.
-  package init(_ text: some StringProtocol) throws(EncryptionError) {
+  /// - Throws: `MalformedError`.
+  package init(_ text: some StringProtocol) throws(MalformedError) {
     let bytes = Array(text.utf8)
     guard bytes.count <= Self.bytesMax, bytes.allSatisfy({ (0x21...0x7E).contains($0) }),
       let point = bytes.lastIndex(of: UInt8(ascii: ".")), point >= Self.contentDigits,
@@ -216,7 +216,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
       bytes[point - Self.contentDigits..<point].allSatisfy({
         Hexadecimal.value(of: $0) != nil && !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0)
       })
-    else { throw .malformed("an object's name without 16 hexadecimal digits of content before its ending") }
+    else {
+      throw MalformedError("an object's name without 16 hexadecimal digits of content before its ending")
+    }
     self.text = String(text)
   }
 
@@ -240,57 +242,33 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Why an object, an epoch or a recovery code is refused.
-package enum EncryptionError: Error, Hashable, Sendable {
-  /// The bytes break a rule of the format.
-  case malformed(String)
-  /// A later version of Heartlog made it.
-  case laterVersion(UInt8)
-  /// A signature is not that of the key that it should be of.
-  case wrongSignature(String)
-  /// The key that was given is not the one that is needed.
-  case wrongKey(String)
-  /// A chunk does not decrypt: it was changed, moved, or belongs to an object of another name or vault.
-  case doesNotDecrypt(chunk: UInt64)
-  /// A recovery code that cannot be right.
-  case wrongCode(String)
-}
-
-extension EncryptionError: CustomStringConvertible {
-  /// A sentence without a full stop.
-  package var description: String {
-    switch self {
-    case .malformed(let reason), .wrongSignature(let reason), .wrongKey(let reason), .wrongCode(let reason):
-      reason
-    case .laterVersion(let version):
-      "version \(version), which a later Heartlog made; this one knows version 1"
-    case .doesNotDecrypt(let chunk):
-      "chunk \(chunk) does not decrypt: it was changed, or it is of another object"
-    }
-  }
-
-  /// Runs what reads bytes by the rules of the format, to their end.
-  static func reading<R>(
+extension ByteReader {
+  /// Reads bytes by the rules of the format, from an offset to their end.
+  static func readAll<R>(
     _ bytes: [UInt8], from offset: Int = 0, _ body: (inout ByteReader) throws(MalformedError) -> R
-  ) throws(EncryptionError) -> R {
-    do throws(MalformedError) {
-      return try bytes.withBytes { (bytes) throws(MalformedError) in
-        var reader = ByteReader(bytes)
-        _ = try reader.take(offset)
-        let result = try body(&reader)
-        try reader.end()
-        return result
-      }
-    } catch { throw .malformed(error.reason) }
+  ) throws(MalformedError) -> R {
+    try bytes.withBytes { (bytes) throws(MalformedError) in
+      var reader = ByteReader(bytes)
+      _ = try reader.take(offset)
+      let result = try body(&reader)
+      try reader.end()
+      return result
+    }
   }
 
   /// Throws unless bytes begin with these and with this version.
   static func checkStart(
     of bytes: [UInt8], magic: [UInt8], version: UInt8, what: StaticString
-  ) throws(EncryptionError) {
+  ) throws(MalformedError) {
     guard bytes.starts(with: magic), bytes.count > magic.count else {
-      throw .malformed("bytes that are no \(what)")
+      throw MalformedError("bytes that are no \(what)")
     }
     guard bytes[magic.count] == version else { throw .laterVersion(bytes[magic.count]) }
+  }
+}
+
+extension MalformedError {
+  static func laterVersion(_ version: UInt8) -> MalformedError {
+    MalformedError("version \(version), which a later Heartlog made; this one knows version 1")
   }
 }

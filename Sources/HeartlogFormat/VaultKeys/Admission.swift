@@ -83,15 +83,15 @@ package struct Admission: Hashable, Sendable {
 
   /// Reads and verifies an object.
   ///
-  /// - Throws: `EncryptionError`.
-  package init(_ bytes: [UInt8]) throws(EncryptionError) {
+  /// - Throws: `MalformedError`.
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
     guard bytes.count <= Self.bytesMax else {
-      throw .malformed("an admission of \(bytes.count) bytes, the most is \(Self.bytesMax)")
+      throw MalformedError("an admission of \(bytes.count) bytes, the most is \(Self.bytesMax)")
     }
-    try EncryptionError.checkStart(of: bytes, magic: Self.magic, version: Self.version, what: "admission")
+    try ByteReader.checkStart(of: bytes, magic: Self.magic, version: Self.version, what: "admission")
     let (signedByteCount, signature): (Int, Signature)
     (vault, epoch, ephemeralKey, commitment, recipient, kind, admitter, signedByteCount, signature) =
-      try EncryptionError.reading(bytes, from: Self.magic.count + 1) { (reader) throws(MalformedError) in
+      try ByteReader.readAll(bytes, from: Self.magic.count + 1) { (reader) throws(MalformedError) in
         let (vault, epoch) = (try reader.vault(), try reader.epochID())
         let (ephemeralKey, commitment) = (try reader.array(X25519.keyByteCount), try reader.array(32))
         let recipient = try Recipient(from: &reader)
@@ -108,14 +108,14 @@ package struct Admission: Hashable, Sendable {
     guard
       admitter.verifies(signature, of: KeyLabel.admission.followed(by: Array(bytes.prefix(signedByteCount))))
     else {
-      throw .wrongSignature("replica \(admitter.replica) did not sign the admission that is in its name")
+      throw MalformedError("replica \(admitter.replica) did not sign the admission that is in its name")
     }
   }
 
   /// Admits a device.
   ///
   /// - Parameter admitter: the key of a member, of the root, or of an invitation.
-  /// - Throws: `EncryptionError`, or what the key throws.
+  /// - Throws: `MalformedError`, or what the key throws.
   package init(
     of member: Member, to epoch: KeyEpoch, key: EpochKey, as kind: Kind = .introduces,
     by admitter: any DeviceKey,
@@ -130,7 +130,7 @@ package struct Admission: Hashable, Sendable {
 
   /// Withdraws an invitation.
   ///
-  /// - Throws: `EncryptionError`, or what the key throws.
+  /// - Throws: `MalformedError`, or what the key throws.
   package init(withdrawing invitation: Admission, by admitter: any DeviceKey) throws {
     let recipient = Recipient(
       member: invitation.member, wrappedKey: [UInt8](repeating: 0, count: WrappingKey.wrappedByteCount))

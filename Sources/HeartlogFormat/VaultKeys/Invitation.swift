@@ -29,21 +29,21 @@ package struct Invitation: Sendable {
 
   /// Reads a line that a person pasted.
   ///
-  /// - Throws: `EncryptionError`.
-  package init(text: some StringProtocol) throws(EncryptionError) {
+  /// - Throws: `MalformedError`.
+  package init(text: some StringProtocol) throws(MalformedError) {
     let line = String(text.filter { !$0.isWhitespace })
     guard line.utf8.count <= Self.textBytesMax, line.hasPrefix(Self.scheme) else {
-      throw .malformed("an invitation is a line that begins with \(Self.scheme)")
+      throw MalformedError("an invitation is a line that begins with \(Self.scheme)")
     }
     guard let bytes = Base64.urlBytes(line.dropFirst(Self.scheme.utf8.count)) else {
-      throw .malformed("the invitation is not whole: copy all of the line")
+      throw MalformedError("the invitation is not whole: copy all of the line")
     }
     let content = Array(bytes.dropLast(Self.checksumByteCount))
     guard Self.checksum(content) == Array(bytes.suffix(Self.checksumByteCount)) else {
-      throw .malformed("the invitation is not whole: copy all of the line")
+      throw MalformedError("the invitation is not whole: copy all of the line")
     }
     guard content.first == 1 else { throw .laterVersion(content.first ?? 0) }
-    self = try EncryptionError.reading(content, from: 1) { (reader) throws(MalformedError) in
+    self = try ByteReader.readAll(content, from: 1) { (reader) throws(MalformedError) in
       let vault = try reader.vault()
       var key: SigningKey?
       switch try reader.u8() {

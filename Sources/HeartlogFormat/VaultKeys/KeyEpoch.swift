@@ -37,14 +37,14 @@ package struct KeyEpoch: Hashable, Sendable {
 
   /// Reads and verifies an object.
   ///
-  /// - Throws: `EncryptionError`.
-  package init(_ bytes: [UInt8], verifiesAnnouncements: Bool = true) throws(EncryptionError) {
+  /// - Throws: `MalformedError`.
+  package init(_ bytes: [UInt8], verifiesAnnouncements: Bool = true) throws(MalformedError) {
     guard bytes.count <= Self.bytesMax else {
-      throw .malformed("an epoch of \(bytes.count) bytes, the most is \(Self.bytesMax)")
+      throw MalformedError("an epoch of \(bytes.count) bytes, the most is \(Self.bytesMax)")
     }
-    try EncryptionError.checkStart(
+    try ByteReader.checkStart(
       of: bytes, magic: EpochBody.magic, version: EpochBody.version, what: "key epoch")
-    let (body, signedByteCount, signature) = try EncryptionError.reading(
+    let (body, signedByteCount, signature) = try ByteReader.readAll(
       bytes, from: EpochBody.magic.count + 1
     ) { (reader) throws(MalformedError) in
       (try EpochBody(from: &reader), reader.offset, try reader.signature())
@@ -56,32 +56,33 @@ package struct KeyEpoch: Hashable, Sendable {
     let recipients = [root] + devices
     guard Set(recipients.map(\.publicKey)).count == recipients.count,
       Set(recipients.map(\.agreementKey)).count == recipients.count
-    else { throw .malformed("an epoch with a member twice") }
+    else { throw MalformedError("an epoch with a member twice") }
     let removed = Set(removals.map(\.replica))
     if let member = recipients.first(where: { removed.contains($0.replica) }) {
-      throw .malformed("an epoch of which replica \(member.replica) is a member and removed")
+      throw MalformedError("an epoch of which replica \(member.replica) is a member and removed")
     }
     guard maker.verifies(signature, of: KeyLabel.epoch.followed(by: Array(bytes.prefix(signedByteCount))))
-    else { throw .wrongSignature("replica \(maker.replica) did not sign the epoch that is in its name") }
+    else { throw MalformedError("replica \(maker.replica) did not sign the epoch that is in its name") }
     if verifiesAnnouncements { for member in recipients { try member.checkAnnouncement(in: vault) } }
   }
 
-  private func checkMaker() throws(EncryptionError) {
+  private func checkMaker() throws(MalformedError) {
     guard (number == 1) == body.previous.isEmpty else {
-      throw .malformed("epoch \(number), which follows \(body.previous.count) epochs")
+      throw MalformedError("epoch \(number), which follows \(body.previous.count) epochs")
     }
     if number == 1 {
       guard generation == 0, maker == root.publicKey, vault == VaultID(root: maker) else {
-        throw .malformed("a first epoch that is not of the root of its vault")
+        throw MalformedError("a first epoch that is not of the root of its vault")
       }
     } else if isOfRoot {
       guard generation > 0, maker != root.publicKey else {
-        throw .malformed(
+        throw MalformedError(
           "an epoch whose maker, replica \(maker.replica), is neither a member nor a root before it")
       }
     } else {
       guard removals.isEmpty else {
-        throw .malformed("an epoch with which replica \(maker.replica), which is no root, removes members")
+        throw MalformedError(
+          "an epoch with which replica \(maker.replica), which is no root, removes members")
       }
     }
   }
@@ -100,18 +101,18 @@ package struct KeyEpoch: Hashable, Sendable {
   ///   - removals: whom the root removes, in any order.
   ///   - maker: the key of the member that makes it, or of the root.
   ///   - origin: the device on which it is made, and the time there in milliseconds since 1970.
-  /// - Throws: `EncryptionError` if the epoch would break a rule, or what the key throws.
+  /// - Throws: `MalformedError` if the epoch would break a rule, or what the key throws.
   package static func make(
     in vault: VaultID, generation: UInt64, following previous: [(epoch: KeyEpoch, key: EpochKey)],
     root: Member, devices: [Member], removals: [Removal] = [], by maker: any DeviceKey,
     on origin: (replica: ReplicaID, time: UInt64), using generator: inout some RandomNumberGenerator
   ) throws -> (epoch: KeyEpoch, key: EpochKey) {
     guard devices.count <= devicesMax, removals.count <= removalsMax, previous.count <= previousMax else {
-      throw EncryptionError.malformed(
+      throw MalformedError(
         "an epoch with more devices, removals or epochs before it than it can have")
     }
     let number = previous.map(\.epoch.number).max() ?? 0
-    guard number < Limits.numberMax else { throw EncryptionError.malformed("an epoch after the last one") }
+    guard number < Limits.numberMax else { throw MalformedError("an epoch after the last one") }
     let key = generator.next32Bytes()
     let ephemeral = AgreementKey.ephemeral(using: &generator)
     let body = EpochBody(
@@ -136,32 +137,32 @@ package struct KeyEpoch: Hashable, Sendable {
 
   /// The epoch's key, as a recipient reads it.
   ///
-  /// - Throws: `EncryptionError`: the key is that of no recipient, or the maker gave it another key than the epoch says.
-  package func key(for agreementKey: AgreementKey) throws(EncryptionError) -> EpochKey {
+  /// - Throws: `MalformedError`: the key is that of no recipient, or the maker gave it another key than the epoch says.
+  package func key(for agreementKey: AgreementKey) throws(MalformedError) -> EpochKey {
     guard
       let recipient = ([body.root] + body.devices).first(where: {
         $0.member.agreementKey == agreementKey.publicKey
       })
-    else { throw .wrongKey("epoch \(id) is not for this device or recovery code") }
+    else { throw MalformedError("epoch \(id) is not for this device or recovery code") }
     guard
       let key = recipient.key(
         for: agreementKey, ephemeralKey: body.ephemeralKey, vault: vault, commitment: body.commitment)
     else {
-      throw .wrongKey("the key of epoch \(id) does not decrypt for replica \(recipient.member.replica)")
+      throw MalformedError("the key of epoch \(id) does not decrypt for replica \(recipient.member.replica)")
     }
     return EpochKey(epoch: id, bytes: key)
   }
 
   /// The epoch's key, as a device reads it that was admitted later.
   ///
-  /// - Throws: `EncryptionError`: the admission is another device's or another epoch's, or gives another key than the epoch's.
+  /// - Throws: `MalformedError`: the admission is another device's or another epoch's, or gives another key than the epoch's.
   package func key(
     for agreementKey: AgreementKey, in admission: Admission
-  ) throws(EncryptionError) -> EpochKey {
+  ) throws(MalformedError) -> EpochKey {
     guard admission.epoch == id, admission.vault == vault, admission.commitment == body.commitment,
       let key = admission.recipient.key(
         for: agreementKey, ephemeralKey: admission.ephemeralKey, vault: vault, commitment: body.commitment)
-    else { throw .wrongKey("an admission that does not give the key of epoch \(id)") }
+    else { throw MalformedError("an admission that does not give the key of epoch \(id)") }
     return EpochKey(epoch: id, bytes: key)
   }
 

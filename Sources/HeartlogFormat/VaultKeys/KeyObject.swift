@@ -6,8 +6,8 @@ package enum KeyObject: Hashable, Sendable {
   /// Reads and verifies an object.
   ///
   /// - Parameter verifiesAnnouncements: False for a hub. It wraps no key, and an epoch that anybody may send has up to 1,025 announcements.
-  /// - Throws: `EncryptionError`.
-  package init(_ bytes: [UInt8], verifiesAnnouncements: Bool = true) throws(EncryptionError) {
+  /// - Throws: `MalformedError`.
+  package init(_ bytes: [UInt8], verifiesAnnouncements: Bool = true) throws(MalformedError) {
     self =
       bytes.starts(with: Admission.magic)
       ? .admission(try Admission(bytes))

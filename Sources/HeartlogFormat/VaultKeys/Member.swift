@@ -26,9 +26,9 @@ package struct Member: Hashable, Sendable {
 
   /// Reads what another device announced.
   ///
-  /// - Throws: `EncryptionError`: the bytes have another length, or the key did not announce this in this vault.
-  package init(_ bytes: [UInt8], vault: VaultID) throws(EncryptionError) {
-    self = try EncryptionError.reading(bytes) { (reader) throws(MalformedError) in
+  /// - Throws: `MalformedError`: the bytes have another length, or the key did not announce this in this vault.
+  package init(_ bytes: [UInt8], vault: VaultID) throws(MalformedError) {
+    self = try ByteReader.readAll(bytes) { (reader) throws(MalformedError) in
       try Member(unverifiedFrom: &reader)
     }
     try checkAnnouncement(in: vault)
@@ -42,10 +42,10 @@ package struct Member: Hashable, Sendable {
 
   /// Verifies the announcement.
   ///
-  /// - Throws: `EncryptionError`: the key did not announce this in this vault.
-  func checkAnnouncement(in vault: VaultID) throws(EncryptionError) {
+  /// - Throws: `MalformedError`: the key did not announce this in this vault.
+  func checkAnnouncement(in vault: VaultID) throws(MalformedError) {
     guard publicKey.verifies(announcement, of: Self.message(agreementKey, vault)) else {
-      throw .wrongSignature("replica \(replica) did not announce its agreement key in this vault")
+      throw MalformedError("replica \(replica) did not announce its agreement key in this vault")
     }
   }
 

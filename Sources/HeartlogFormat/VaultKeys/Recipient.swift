@@ -14,12 +14,12 @@ extension Recipient {
 
   /// Wraps the key of an epoch.
   ///
-  /// - Throws: `EncryptionError`: the member announced an agreement key that shares no secret.
+  /// - Throws: `MalformedError`: the member announced an agreement key that shares no secret.
   init(
     _ member: Member, wrapping key: [UInt8], with ephemeral: AgreementKey, vault: VaultID
-  ) throws(EncryptionError) {
+  ) throws(MalformedError) {
     guard let shared = ephemeral.sharedSecret(with: member.agreementKey) else {
-      throw .wrongKey("replica \(member.replica) announced an agreement key that shares no secret")
+      throw MalformedError("replica \(member.replica) announced an agreement key that shares no secret")
     }
     self.member = member
     let commitment = EpochKey.commitment(to: key, in: vault)

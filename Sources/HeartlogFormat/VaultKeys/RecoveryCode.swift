@@ -39,26 +39,26 @@ package struct RecoveryCode: Sendable {
 
   /// Reads what a person typed. Spaces, hyphens and lower case do not matter.
   ///
-  /// - Throws: `EncryptionError.wrongCode`, which says where the mistake is as far as that can be told.
-  package init(text: some StringProtocol) throws(EncryptionError) {
+  /// - Throws: `MalformedError`, which says where the mistake is as far as that can be told.
+  package init(text: some StringProtocol) throws(MalformedError) {
     guard text.utf8.count <= Self.textBytesMax else {
-      throw .wrongCode("a recovery code has \(Self.characterCount) letters and digits")
+      throw MalformedError("a recovery code has \(Self.characterCount) letters and digits")
     }
     var values: [UInt8] = []
     for character in text.unicodeScalars where !Self.isIgnored(character) {
       guard let value = Base32.value(of: character) else {
-        throw .wrongCode(
+        throw MalformedError(
           "\"\(Self.shown(character))\" in group \(Self.group(of: values.count)) is no character of a recovery code"
         )
       }
       values.append(value)
     }
     guard values.count == Self.characterCount else {
-      throw .wrongCode(
+      throw MalformedError(
         "a recovery code has \(Self.characterCount) letters and digits, this one has \(values.count)")
     }
     guard let secret = Self.secret(of: values), let code = RecoveryCode(secret: secret) else {
-      throw .wrongCode(Self.explanation(of: values))
+      throw MalformedError(Self.explanation(of: values))
     }
     self = code
   }

@@ -64,7 +64,7 @@ extension FavoritesStore {
     _ line: String, through carrier: any Carrier, options: SyncOptions = SyncOptions()
   ) throws(HeartlogError) -> SyncReport {
     let invitation: Invitation
-    do throws(EncryptionError) { invitation = try Invitation(text: line) } catch {
+    do throws(MalformedError) { invitation = try Invitation(text: line) } catch {
       throw HeartlogError(.invalid, error.description)
     }
     return try join(invitation, through: carrier, options: options)

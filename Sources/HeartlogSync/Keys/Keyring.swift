@@ -107,7 +107,7 @@ struct Keyring {
     _ kept: KeptCode = .joining, in store: FavoritesStore
   ) throws(HeartlogError) -> RecoveryCode? {
     guard let bytes = try store.log.keyFile(kept.rawValue), !bytes.isEmpty else { return nil }
-    do throws(EncryptionError) { return try RecoveryCode(text: String(decoding: bytes, as: UTF8.self)) } catch
+    do throws(MalformedError) { return try RecoveryCode(text: String(decoding: bytes, as: UTF8.self)) } catch
     {
       throw HeartlogError(
         .corrupt,
@@ -694,7 +694,7 @@ struct Keyring {
   }
 
   private func making<R>(_ body: () throws -> R) throws(HeartlogError) -> R {
-    do { return try body() } catch let error as EncryptionError {
+    do { return try body() } catch let error as MalformedError {
       throw HeartlogError(.invalid, error.description)
     } catch { throw HeartlogError(.inputOutput, "the device key cannot be used: \(error)") }
   }

@@ -28,7 +28,7 @@ enum ObjectFormat {
     guard let head = keys.head, let vault = keys.vaults[head.epoch] else {
       throw HeartlogError(.noKey, "there is no key epoch to write under")
     }
-    do throws(EncryptionError) {
+    do throws(MalformedError) {
       let object = try SealedObject.seal(bytes, name: try ObjectName(path), vault: vault, key: head)
       return (object.name.text, object.bytes)
     } catch { throw HeartlogError(.invalid, "\(path) cannot be encrypted: \(error.description)") }
@@ -38,7 +38,7 @@ enum ObjectFormat {
   func opened(_ path: String, _ bytes: [UInt8]) -> Opened {
     guard case .encrypted(let keys) = self else { return .content(bytes, nil) }
     guard ObjectHeader.begins(bytes) else { return .plain }
-    do throws(EncryptionError) {
+    do throws(MalformedError) {
       let header = try ObjectHeader(bytes)
       guard let vault = keys.vaults[header.epoch], keys.keys[header.epoch] != nil else { return .locked }
       return .content(

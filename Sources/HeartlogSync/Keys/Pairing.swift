@@ -134,7 +134,7 @@ package struct PairingSession: Sendable {
     guard case .member(let bytes) = try link.reader.read(.member) else {
       throw .peer("a message out of turn")
     }
-    do throws(EncryptionError) { return try Member(bytes, vault: vault) } catch {
+    do throws(MalformedError) { return try Member(bytes, vault: vault) } catch {
       throw .peer(error.description)
     }
   }
@@ -200,7 +200,7 @@ package struct PairingSession: Sendable {
         guard found.count < Self.epochsMax, byteCount <= Self.epochBytesMax else {
           throw .peer("more key epochs than a pairing may have")
         }
-        do throws(EncryptionError) { found.append(try KeyObject(bytes)) } catch {
+        do throws(MalformedError) { found.append(try KeyObject(bytes)) } catch {
           throw .peer("a key epoch that is not sound: \(error.description)")
         }
       case .head: return found

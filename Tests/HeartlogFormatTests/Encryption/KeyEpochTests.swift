@@ -21,7 +21,7 @@ struct KeyEpochTests {
     let stranger = try sample.addDevice()
     #expect(
       refusal { try epoch.key(for: stranger.agreementKey) }
-        == .wrongKey("epoch \(epoch.id) is not for this device or recovery code"))
+        == .malformed("epoch \(epoch.id) is not for this device or recovery code"))
     #expect(refusal { try epoch.key(for: sample.newCode().agreementKey) } != nil)
   }
 
@@ -175,7 +175,7 @@ struct KeyEpochTests {
     #expect(try epoch.key(for: sample.devices[0].agreementKey).bytes == made.key.bytes)
     #expect(
       refusal { try epoch.key(for: sample.devices[1].agreementKey) }
-        == .wrongKey(
+        == .malformed(
           "the key of epoch \(epoch.id) does not decrypt for replica \(sample.devices[1].member.replica)"))
     // A key that was wrapped for one member is of no use to another.
     var swapped = body
@@ -219,7 +219,7 @@ struct KeyEpochTests {
         using: &sample.random)
     }
     #expect(
-      error == .wrongKey("replica \(member.replica) announced an agreement key that shares no secret"))
+      error == .malformed("replica \(member.replica) announced an agreement key that shares no secret"))
   }
 
   @Test("what is read of any bytes is written as the same bytes")

@@ -146,7 +146,7 @@ struct ObjectTests {
     #expect(refusal { try open(made.bytes, made.name, vault: otherVault) } == .doesNotDecrypt(chunk: 0))
     #expect(
       refusal { try open(made.bytes, made.name, keys: [otherKey]) }
-        == .wrongKey("no key of epoch \(key.epoch) is known"))
+        == .malformed("no key of epoch \(key.epoch) is known"))
     let mistaken = EpochKey(epoch: key.epoch, bytes: otherKey.bytes)
     #expect(refusal { try open(made.bytes, made.name, keys: [mistaken]) } == .doesNotDecrypt(chunk: 0))
     // The header is authenticated, even where the key would be the same.

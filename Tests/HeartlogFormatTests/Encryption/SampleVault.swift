@@ -79,9 +79,17 @@ struct SampleVault {
 }
 
 /// The error of what must fail.
-func refusal<R: ~Copyable>(_ body: () throws -> R) -> EncryptionError? {
+func refusal<R: ~Copyable>(_ body: () throws -> R) -> MalformedError? {
   do {
     _ = try body()
     return nil
-  } catch { return error as? EncryptionError }
+  } catch { return error as? MalformedError }
+}
+
+extension MalformedError {
+  static func malformed(_ reason: String) -> MalformedError { MalformedError(reason) }
+
+  static func doesNotDecrypt(chunk: UInt64) -> MalformedError {
+    MalformedError("chunk \(chunk) does not decrypt: it was changed, or it is of another object")
+  }
 }
