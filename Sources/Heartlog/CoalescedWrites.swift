@@ -51,9 +51,9 @@ package final class CoalescedWrites: Sendable {
   private let scheduler: any Scheduler
   private let entries = Monitor<[Key: Entry]>([:])
 
-  init(clock: @escaping @Sendable () -> Milliseconds, scheduler: any Scheduler) {
-    self.clock = clock
-    self.scheduler = scheduler
+  init(_ options: StoreOptions) {
+    clock = options.clock
+    scheduler = options.storage.scheduler
   }
 
   // MARK: - Reporting
@@ -95,7 +95,10 @@ package final class CoalescedWrites: Sendable {
     guard begins else { return isDue }
     let isTimed = scheduler.run(afterMilliseconds: Int(clamping: interval)) { [weak self, scheduler] in
       // After an error the values still wait, and the next report or `flush` throws it.
-      scheduler.run { [weak self] in try? self?.flush { $0.isDue(since: nil, at: $1) } }
+      scheduler.run { [weak self] in
+        guard let now = self?.clock() else { return }
+        try? self?.flush { $1.isDue(since: nil, at: now) }
+      }
     }
     return isDue || !isTimed
   }
@@ -133,37 +136,32 @@ package final class CoalescedWrites: Sendable {
 
   // MARK: - Writing
 
-  /// Writes everything that waits, or the values of one item, in one commit.
+  /// Writes what waits in one commit: everything, or that of one library, or of one of its items.
   ///
   /// - Throws: the errors of a write, after which the values still wait.
-  package func flush(_ id: String? = nil) throws(HeartlogError) {
-    let key = id.map(UTF8Key.init)
-    try flush { entry, _ in
-      true
-    } only: {
-      key == nil || $0.id == key
-    }
+  package func flush(_ id: String? = nil, in library: String? = nil) throws(HeartlogError) {
+    let id = id.map(UTF8Key.init)
+    try flush { key, _ in library ?? key.library == key.library && id ?? key.id == key.id }
   }
 
-  private func flush(
-    _ isWanted: (Entry, Milliseconds) -> Bool, only isNamed: (Key) -> Bool = { _ in true }
-  ) throws(HeartlogError) {
-    let now = clock()
-    let wanted = entries.withLock { entries in
-      entries.filter { isNamed($0) && isWanted($1, now) }.compactMapValues(\.pending)
-    }
+  private func flush(_ isWanted: (Key, Entry) -> Bool) throws(HeartlogError) {
+    let wanted = waiting(isWanted)
     guard let store = wanted.values.first?.library.store else { return }
     let written = try store.writeAsOne { () throws(HeartlogError) in try write(wanted) { $1 } }
     forget(written)
   }
 
-  /// Writes everything that waits. Must be called inside a write.
+  /// Writes everything that waits in a library. Must be called inside a write.
   ///
   /// - Parameter replacing: gives the values to write in place of those that wait; nil for none.
   package func write(
-    replacing: (_ id: String, _ waiting: Waiting) -> Waiting?
+    in library: String, replacing: (_ id: String, _ waiting: Waiting) -> Waiting?
   ) throws(HeartlogError) -> Written {
-    try write(entries.withLock { $0.compactMapValues(\.pending) }, replacing)
+    try write(waiting { key, _ in key.library == library }, replacing)
+  }
+
+  private func waiting(_ isWanted: (Key, Entry) -> Bool) -> [Key: Pending] {
+    entries.withLock { $0.filter(isWanted).compactMapValues(\.pending) }
   }
 
   private func write(
@@ -217,7 +215,7 @@ extension Favorites {
     let isDue = library.store.coalesced.report(
       fields, of: id, in: library, stored: library.item(id), every: interval.wholeMilliseconds
     ) { (fields, _) throws(HeartlogError) in _ = try perform(.set(fields: fields), on: item.id) }
-    if isDue { try library.store.coalesced.flush(id) }
+    if isDue { try library.store.coalesced.flush(id, in: library.name) }
     return isDue
   }
 }
@@ -227,28 +225,4 @@ extension Duration {
     let (seconds, attoseconds) = components
     return max(0, min(seconds, .max / 2_000)) * 1_000 + attoseconds / 1_000_000_000_000_000
   }
-}
-
-extension FavoritesStore {
-  /// Writes that wait for the owner of the result, and that the store writes before it rests or closes.
-  ///
-  /// - Parameter clock: tells how often an item is written.
-  package func makeCoalescedWrites(clock: @escaping @Sendable () -> Milliseconds) -> CoalescedWrites {
-    let writes = CoalescedWrites(clock: clock, scheduler: options.storage.scheduler)
-    coalescing.withLock { owners in
-      owners.removeAll { $0.writes == nil }
-      owners.append(WeakWrites(writes: writes))
-    }
-    return writes
-  }
-
-  /// Writes what waits.
-  func flushCoalesced() throws(HeartlogError) {
-    try coalesced.flush()
-    for owner in coalescing.withLock({ $0 }) { try owner.writes?.flush() }
-  }
-}
-
-struct WeakWrites: Sendable {
-  weak let writes: CoalescedWrites?
 }

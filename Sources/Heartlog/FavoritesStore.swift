@@ -33,9 +33,7 @@ public final class FavoritesStore: Sendable {
   /// What reads compare to learn that another process has written.
   let seen: SeenGeneration
   let localStore: LocalStore
-  let coalesced: CoalescedWrites
-  /// What waits for others than the store.
-  let coalescing = Monitor<[WeakWrites]>([])
+  package let coalesced: CoalescedWrites
   let asyncWrites = AsyncWriteQueue()
   /// The number of running `write { }` closures, on any thread.
   let openTransactions = Atomic<Int>(0)
@@ -92,7 +90,7 @@ public final class FavoritesStore: Sendable {
     let log = engine.log
     seen = options.refreshesAutomatically ? log.seen : SeenGeneration()
     localStore = LocalStore(beside: log, at: path, on: fileSystem, options: options)
-    coalesced = CoalescedWrites(clock: options.clock, scheduler: options.storage.scheduler)
+    coalesced = CoalescedWrites(options)
   }
 
   /// Creates an empty store, and the missing folders above it.
@@ -136,7 +134,7 @@ public final class FavoritesStore: Sendable {
   /// - Throws: `misuse` inside `write { }`; `outcomeUnknown` if the disk fails.
   public func flush() throws(HeartlogError) {
     try refuseInsideWrite("flush")
-    try flushCoalesced()
+    try coalesced.flush()
     try log.flush()
     try localStore.flush()
   }
@@ -152,7 +150,7 @@ public final class FavoritesStore: Sendable {
   /// - Throws: `misuse` inside `write { }` and after `close()`; `outcomeUnknown` if the disk fails. The lock is released also then.
   public func rest() throws(HeartlogError) {
     try refuseInsideWrite("rest")
-    try flushCoalesced()
+    try coalesced.flush()
     try engine.rest()
     try localStore.rest()
   }

@@ -83,12 +83,12 @@ extension App {
   }
 
   /// Smart City: a catalog of a service merged with the favorites of the store, with a search by prefix that is remembered.
-  static func cities(_ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds) throws -> App {
+  static func cities(_ store: FavoritesStore) throws -> App {
     let repository = try DefaultFavoriteCityRepository(store)
     let cities = InMemoryCityRepository()
     let merge = DefaultMergePersistedFavoritesUseCase(repository: repository, cities: cities)
     let toggle = DefaultToggleFavCityUseCase(repository: repository, cities: cities)
-    let searches = try RecentSearchTerms(store, clock: clock)
+    let searches = try RecentSearchTerms(store)
     let catalog = try City.catalog(Service.bytes("api/cities-catalog.json"))
     let shelf = Shelf(
       favorites: repository.favorites, offered: catalog, text: { "\($0.flagEmoji) \($0.name)" },
@@ -153,7 +153,7 @@ extension App {
 
   /// An audiobook player: the books, the current one with its chapters and its position, and the settings.
   static func books(_ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds) throws -> App {
-    let library = try BookLibrary(store, clock: clock)
+    let library = try BookLibrary(store)
     let shelf = Shelf(
       favorites: library.books,
       offered: try (Service.json("api/books-librivox.json")["books"]?.array ?? []).map {

@@ -23,7 +23,7 @@ import Heartlog
     self.output = output
     store = try device.open()
     apps = [
-      try .archives(store), try .papers(store), try .cities(store, clock: device.clock), try .breeds(store),
+      try .archives(store), try .papers(store), try .cities(store), try .breeds(store),
       try .books(store, clock: device.clock), .devices(store),
     ]
     self.app = apps.first { $0.name == app } ?? apps[0]

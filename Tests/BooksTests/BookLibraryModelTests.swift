@@ -12,10 +12,7 @@ struct BookLibraryModelTests {
 
   init() throws { shelf = try BookShelf() }
 
-  private func model() throws -> BookLibraryModel {
-    let clock = shelf.clock
-    return try BookLibraryModel(shelf.store) { clock.now }
-  }
+  private func model() throws -> BookLibraryModel { try BookLibraryModel(shelf.store) }
 
   @Test("what a person does shows at once, and is written in order")
   func optimistic() async throws {

@@ -29,14 +29,11 @@ struct BookShelf {
     let clock = clock
     options.clock = { clock.now }
     store = try .inMemory(options: options)
-    library = try BookLibrary(store) { clock.now }
+    library = try BookLibrary(store)
   }
 
   /// Another caller of the same store, as another window or another launch is one.
-  func another() throws -> BookLibrary {
-    let clock = clock
-    return try BookLibrary(store) { clock.now }
-  }
+  func another() throws -> BookLibrary { try BookLibrary(store) }
 
   /// What another device wrote, at a stamp that is `later` milliseconds after everything that is here.
   func receive(_ event: Event, number: UInt64 = 1, later: Milliseconds = 1) {

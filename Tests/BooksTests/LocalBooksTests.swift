@@ -22,7 +22,7 @@ struct LocalBooksTests {
       var options = StoreOptions()
       options.clock = { clock.now }
       store = try FavoritesStore(at: Self.path, on: files, options: options)
-      library = try BookLibrary(store) { clock.now }
+      library = try BookLibrary(store)
     }
 
     func sync(_ peer: Device) throws {

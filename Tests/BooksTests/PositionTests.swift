@@ -82,9 +82,9 @@ struct PositionTests {
     var other: BookLibrary? = try app.another()
     try other?.savePosition(for: book(1).id, position: 1)
     try other?.savePosition(for: book(1).id, position: 2)
-    #expect(library.loadPosition(for: book(1).id) == 1)
+    #expect(app.store.position(of: book(1).id) == 1)
     other = nil
-    #expect(library.loadPosition(for: book(1).id) == 2)
+    #expect(app.store.position(of: book(1).id) == 2)
   }
 
   @Test("a book change writes what waits in the same commit as the change")
@@ -202,7 +202,7 @@ struct PositionTests {
     options.clock = { clock.now }
     options.durability = .buffered
     var store = try FavoritesStore(at: path, options: options)
-    var library = try BookLibrary(store) { clock.now }
+    var library = try BookLibrary(store)
     let books = (1...5).map { book(UInt8($0)) }
     try library.saveBooks(books)
     var last: [Book.ID: Double] = [:]
@@ -232,7 +232,7 @@ struct PositionTests {
         try library.close()
         try store.close()
         store = try FavoritesStore(at: path, options: options)
-        library = try BookLibrary(store) { clock.now }
+        library = try BookLibrary(store)
       }
       for book in books { #expect(store.position(of: book.id) == last[book.id]) }
     }

@@ -10,8 +10,7 @@ struct RecentSearchTermsTests {
 
   init() throws {
     app = try SmartCity()
-    let clock = app.clock
-    recent = try RecentSearchTerms(app.store) { clock.now }
+    recent = try RecentSearchTerms(app.store)
   }
 
   @Test("terms are recorded at 3 characters or more, without the white space around them")

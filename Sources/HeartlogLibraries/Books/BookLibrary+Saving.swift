@@ -331,7 +331,9 @@ extension BookLibrary {
     forgetPosition(of: id)
   }
 
-  func flush(_ id: Book.ID?) throws(HeartlogError) { try positions.flush(id?.favoriteID) }
+  func flush(_ id: Book.ID?) throws(HeartlogError) {
+    try positions.flush(id?.favoriteID, in: Book.library)
+  }
 
   /// Forgets the position of a book that waits.
   func forgetPosition(of id: Book.ID) {

@@ -22,7 +22,6 @@ public final class BookLibrary: TypedLibrary {
   /// The same books in the general interface: changes, models, history.
   public let books: Favorites<Book>
   let settings: FavoritesLibrary
-  let clock: @Sendable () -> Milliseconds
 
   struct Memory {
     /// The books that this caller last loaded, saved or imported.
@@ -43,23 +42,17 @@ public final class BookLibrary: TypedLibrary {
 
   // Locked inside the store's write, never the other way round: a caller may be inside a write of its own.
   let memory = Mutex(Memory())
-  /// The positions that wait: at most one for each book.
-  let positions: CoalescedWrites
+  /// The positions that wait: at most one for each book, whichever caller reported it.
+  var positions: CoalescedWrites { store.coalesced }
 
   /// Creates an interface to the books of a store, for one caller.
   ///
-  /// - Parameters:
-  ///   - store: the store; it stays open when this instance is deallocated.
-  ///   - clock: returns milliseconds since 1970; it determines how often positions are written.
+  /// - Parameter store: the store; it stays open when this instance is deallocated.
   /// - Throws: `HeartlogError`, but only for an invalid library name, which these are not.
-  public init(
-    _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
-  ) throws(HeartlogError) {
+  public init(_ store: FavoritesStore) throws(HeartlogError) {
     self.store = store
     books = try store.favorites(of: Book.self)
     settings = try store.library(PlaybackSettings.library)
-    self.clock = clock
-    positions = store.makeCoalescedWrites(clock: clock)
   }
 
   deinit { try? flush() }
@@ -106,7 +99,7 @@ public final class BookLibrary: TypedLibrary {
     let written = try store.writeAsOne { () throws(HeartlogError) -> CoalescedWrites.Written? in
       guard currentBookID != id else { return nil }
       let beforeZero = memory.withLock { $0.beforeZero }
-      let written = try positions.write { book, waiting in
+      let written = try positions.write(in: Book.library) { book, waiting in
         waiting.seconds == 0 ? Book.ID(favoriteID: book).flatMap { beforeZero[$0] } : waiting
       }
       try setCurrentBookID(id)
@@ -224,7 +217,7 @@ extension BookLibrary {
     return book
   }
 
-  private var now: Date { Date(milliseconds: clock()) }
+  private var now: Date { Date(milliseconds: store.options.clock()) }
 
   private static func location(of url: URL) -> String {
     url.isFileURL ? url.standardizedFileURL.path : url.absoluteString

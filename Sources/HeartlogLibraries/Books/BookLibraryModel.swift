@@ -63,10 +63,8 @@ public final class BookLibraryModel {
   /// Creates a model that follows the store until it is deallocated. Loads the library before it returns.
   ///
   /// - Throws: `HeartlogError`, but only for an invalid library name, which these are not.
-  public init(
-    _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
-  ) throws(HeartlogError) {
-    library = try BookLibrary(store, clock: clock)
+  public init(_ store: FavoritesStore) throws(HeartlogError) {
+    library = try BookLibrary(store)
     let changes = [store.changes, library.books.library.localChanges].compactMap { $0 }
     shownSettings = library.loadSettings()
     (books, failures) = library.members()

@@ -16,20 +16,11 @@ public struct RecentSearchTerms: Sendable {
   private static let prefix = "recent/"
 
   private let library: FavoritesLibrary
-  private let clock: @Sendable () -> Milliseconds
 
-  /// Creates an interface to the search terms of a store.
+  /// Creates an interface to the search terms of a store, which are in its library `settings`.
   ///
-  /// - Parameters:
-  ///   - store: the store; its library `settings` contains the terms.
-  ///   - clock: returns milliseconds since 1970.
   /// - Throws: `HeartlogError`, but only for an invalid library name, which this one is not.
-  public init(
-    _ store: FavoritesStore, clock: @escaping @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
-  ) throws(HeartlogError) {
-    library = try store.library("settings")
-    self.clock = clock
-  }
+  public init(_ store: FavoritesStore) throws(HeartlogError) { library = try store.library("settings") }
 
   /// The terms, newest first.
   public var terms: [String] { entries().prefix(Self.countMax).map(\.term) }
@@ -47,7 +38,7 @@ public struct RecentSearchTerms: Sendable {
       let entries = entries()
       if let first = entries.first, first.term.utf8.elementsEqual(term.utf8) { return }
       // Later than all others, even if the clock of another device is ahead.
-      let time = max(clock(), min(entries.first?.time ?? 0, .max - 1) + 1)
+      let time = max(library.store.options.clock(), min(entries.first?.time ?? 0, .max - 1) + 1)
       var fields = [Field(name: name, value: .int64(time), isQuiet: true)]
       let others = entries.filter { !$0.term.utf8.elementsEqual(term.utf8) }
       fields += others.dropFirst(Self.countMax - 1).map {
