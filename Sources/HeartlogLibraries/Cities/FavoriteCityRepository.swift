@@ -1,5 +1,4 @@
 import Heartlog
-import Synchronization
 
 /// All cities that an app knows, with their flags: what its searches and lists read.
 ///
@@ -154,40 +153,20 @@ extension DefaultFavoriteCityRepository {
   }
 }
 
-/// The readers of a repository in memory.
-final class CityChangeReaders: Sendable {
-  private let state = Mutex<(last: Int, continuations: [Int: AsyncStream<Void>.Continuation])>((0, [:]))
-
-  func stream() -> AsyncStream<Void> {
-    let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let number = state.withLock { state in
-      state.last += 1
-      state.continuations[state.last] = continuation
-      return state.last
-    }
-    continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { state in _ = state.continuations.removeValue(forKey: number) }
-    }
-    continuation.yield()
-    return stream
-  }
-
-  func tell() {
-    for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
-  }
-
-  deinit { for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.finish() } }
-}
-
 extension DefaultFavoriteCityRepository {
   /// Notices of the changes by this app, other processes and other devices. They end with the store.
-  public var changes: AsyncStream<Void> {
+  public var changes: AsyncStream<Void> { favorites.changes.notices }
+}
+
+extension Changes {
+  /// Notices for one reader: one at once, and then one for any number of changes since it took the last.
+  ///
+  /// The changes are those since `self` was created, before the first notice: what the reader reads then is not older.
+  var notices: AsyncStream<Void> {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    // The subscription starts here, before the first notice: what the reader reads then is not older.
-    let changes = favorites.changes
     let reading = Task {
       continuation.yield()
-      for await _ in changes { continuation.yield() }
+      for await _ in self { continuation.yield() }
       continuation.finish()
     }
     continuation.onTermination = { _ in reading.cancel() }

@@ -25,10 +25,10 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   }
 
   private let state: Mutex<State>
-  private let readers = CityChangeReaders()
+  private let hub = ChangeHub()
 
   /// Notices of changed flags and of another catalog.
-  public var changes: AsyncStream<Void> { readers.stream() }
+  public var changes: AsyncStream<Void> { Changes(hub, library: nil).notices }
 
   /// Creates a repository of these cities, which may be in any order. A flag that is set in one applies until
   /// the first merge.
@@ -37,6 +37,8 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
     state = Mutex(
       State(catalog: catalog, flags: catalog.flags(cities.lazy.filter(\.isFavorite).map(\.id)).flags))
   }
+
+  deinit { hub.finish() }
 
   /// Replaces the catalog. Flags that were merged or toggled are kept, whatever the catalog says; a favorite
   /// that it does not contain stays a favorite.
@@ -54,7 +56,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
       state.unlisted = favorites.filter { unlisted.contains($0.key) }
       state.catalog = catalog
     }
-    readers.tell()
+    hub.tellRestart { [] }
   }
 
   // MARK: - Reading
@@ -88,7 +90,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   /// Toggles the flag in memory only. An app with a store uses `ToggleFavoriteCityUseCase` instead.
   @discardableResult
   public func toggleFavorite(for city: City) -> Bool {
-    defer { readers.tell() }
+    defer { hub.tellRestart { [] } }
     return state.withLock { state in
       let isFavorite =
         state.catalog.first[city.id].map { state.flags[$0] } ?? (state.unlisted[city.id] != nil)
@@ -147,7 +149,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   private func withState<R: Sendable>(
     _ body: (inout State) throws(HeartlogError) -> R
   ) throws(HeartlogError) -> R {
-    defer { readers.tell() }
+    defer { hub.tellRestart { [] } }
     return try state.withLock { state in
       Result { () throws(HeartlogError) in try body(&state) }
     }.get()
