@@ -5,7 +5,7 @@ public struct Track: FavoriteItem, Hashable {
   public static let library = "tracks"
 
   /// The URL of the file, which identifies the track.
-  public var url: URL
+  public var id: URL
   /// The title in a row; `nil` if the file has none.
   public var title: String?
   /// The archive that the file belongs to; `nil` for a file from elsewhere.
@@ -27,39 +27,24 @@ public struct Track: FavoriteItem, Hashable {
   /// The duration, as the archive writes it: in seconds, or "3:45".
   public var length: String?
 
-  public var id: URL { url }
+  /// Another name of `id`.
+  public var url: URL {
+    get { id }
+    set { id = newValue }
+  }
 
   /// Creates a track. `FavoriteTracks` refuses a URL without a scheme.
   public init(url: URL, title: String? = nil, archiveIdentifier: String? = nil) {
-    self.url = url
+    id = url
     self.title = title
     self.archiveIdentifier = archiveIdentifier
   }
 
-  /// Decodes a track of the store, or a record of the app's own.
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    url =
-      try container.decodeIfPresent(URL.self, forKey: .url)
-      ?? decoder.container(keyedBy: AppKey.self).decode(URL.self, forKey: .url)
-    title = try container.decodeIfPresent(String.self, forKey: .title)
-    archiveIdentifier = try container.decodeIfPresent(String.self, forKey: .archiveIdentifier)
-    archiveTitle = try container.decodeIfPresent(String.self, forKey: .archiveTitle)
-    name = try container.decodeIfPresent(String.self, forKey: .name)
-    artist = try container.decodeIfPresent(String.self, forKey: .artist)
-    creator = try container.decodeIfPresent(String.self, forKey: .creator)
-    track = try container.decodeIfPresent(String.self, forKey: .track)
-    size = try container.decodeIfPresent(String.self, forKey: .size)
-    format = try container.decodeIfPresent(String.self, forKey: .format)
-    length = try container.decodeIfPresent(String.self, forKey: .length)
-  }
-
+  /// The names in the app's own JSON, and of the fields in the store, where the URL is the item's id.
   private enum CodingKeys: String, CodingKey {
-    case url = "id"
+    case id = "url"
     case title, archiveIdentifier, archiveTitle, name, artist, creator, track, size, format, length
   }
-
-  private enum AppKey: CodingKey { case url }
 }
 
 extension Track {
