@@ -259,25 +259,14 @@ struct ItemRest: Sendable {
       JSONValue.parse(text, depthMax: Limits.jsonDepthMax + 2), in: "\"\(Self.name)\": ")
   }
 
-  var text: String {
-    var writer = JSONWriter()
-    writer.value(json)
-    return String(decoding: writer.bytes, as: UTF8.self)
-  }
+  var text: String { json.jsonText }
 
   /// The difference between two items, in which defaults count as fields; `nil` if there is none.
   ///
   /// - Parameter withID: whether it has the id in any case.
   init?(from restored: FileItem?, to item: FileItem, withID: Bool) {
-    var members: [JSONMember] = []
-    if withID || restored?.id.utf8.elementsEqual(item.id.utf8) != true {
-      members.append(JSONMember("id", .string(item.id)))
-    }
-    if restored?.favoritedDate != item.favoritedDate {
-      members.append(
-        JSONMember("favoritedDate", item.favoritedDate.map { .string(RFC3339.text($0)) } ?? .null))
-    }
-    if !item.isFavorite { members.append(JSONMember("isFavorite", .bool(false))) }
+    let hasID = withID || restored?.id.utf8.elementsEqual(item.id.utf8) != true
+    let hasDate = restored?.favoritedDate != item.favoritedDate
     let before = (restored?.fields ?? []) + (restored?.defaults ?? [])
     var fields: [JSONMember] = []
     for field in item.fields where !field.value.isNull && !before.contains(field) {
@@ -286,7 +275,10 @@ struct ItemRest: Sendable {
     for field in before where item[field.name] == nil {
       fields.append(JSONMember(field.name, .null))
     }
-    if !fields.isEmpty { members.append(JSONMember("fields", .object(fields))) }
+    let members = [JSONMember].present([
+      "id": hasID ? .string(item.id) : nil, "favoritedDate": hasDate ? item.jsonDate ?? .null : nil,
+      "isFavorite": item.jsonFlag, "fields": fields.isEmpty ? nil : .object(fields),
+    ])
     guard !members.isEmpty else { return nil }
     json = .object(members)
   }

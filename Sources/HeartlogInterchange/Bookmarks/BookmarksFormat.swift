@@ -168,9 +168,7 @@ package struct BookmarksFormat: FileFormat {
     attribute(Bookmark.libraryName, library.name)
     attribute(Bookmark.idName, item.id)
     if let date = item.favoritedDate { attribute(Bookmark.dateName, RFC3339.text(date)) }
-    var fields = JSONWriter()
-    fields.value(item.fields)
-    attribute(Bookmark.fieldsName, String(decoding: fields.bytes, as: UTF8.self))
+    attribute(Bookmark.fieldsName, item.fields.jsonObject.jsonText)
     output.append(UInt8(ascii: ">"))
     HTMLText.append(library.bookmarkTitle(of: item).collapsed, to: &output)
     output += "</A>\n".utf8

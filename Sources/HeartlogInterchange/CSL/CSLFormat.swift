@@ -70,7 +70,7 @@ package struct CSLFormat: FileFormat {
 
   package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let references = ReferenceRecords.references(to: items) { try? PaperReference(csl: $0.csl) }
-    return jsonLines(references.map { Array($0.csl.jsonText.utf8) })
+    return jsonLines(references.map(\.csl))
   }
 
   private static let types: Set<String> = [
@@ -126,29 +126,23 @@ extension PaperReference {
 
   /// The reference as an item of CSL-JSON.
   var csl: JSONValue {
-    var members: [JSONMember] = []
-    func add(_ name: String, _ value: JSONValue?) {
-      if let value { members.append(JSONMember(name, value)) }
-    }
-    func add(_ name: String, _ text: String?) { if let text, !text.isEmpty { add(name, .string(text)) } }
-    add("id", key)
-    // A preprint is an article without a journal.
-    add("type", "article")
-    add("title", title)
-    if !authors.isEmpty { add("author", .array(authors.map { Self.json(PersonName(display: $0)) })) }
-    add("issued", publishedDate.map(Self.json))
-    if let arXiv {
-      add("publisher", "arXiv")
-      add("number", "arXiv:\(arXiv.text)")
-    }
-    add("DOI", doi)
-    add("URL", link)
-    add("keyword", categories.joined(separator: ", "))
-    add("abstract", summary)
-    add("note", note)
-    add("accessed", favoritedDate.map(Self.json))
-    add("custom", rest.map { .object([JSONMember(ItemRest.name, $0.json)]) })
-    return .object(members)
+    let names = authors.map { Self.json(PersonName(display: $0)) }
+    return .object(
+      .present([
+        "id": Self.json(key),
+        // A preprint is an article without a journal.
+        "type": .string("article"),
+        "title": Self.json(title), "author": names.isEmpty ? nil : .array(names),
+        "issued": publishedDate.map(Self.json), "publisher": arXiv.map { _ in .string("arXiv") },
+        "number": arXiv.map { .string("arXiv:\($0.text)") }, "DOI": Self.json(doi), "URL": Self.json(link),
+        "keyword": Self.json(categories.joined(separator: ", ")), "abstract": Self.json(summary),
+        "note": Self.json(note), "accessed": favoritedDate.map(Self.json),
+        "custom": rest.map { .object([JSONMember(ItemRest.name, $0.json)]) },
+      ]))
+  }
+
+  private static func json(_ text: String?) -> JSONValue? {
+    text.flatMap { $0.isEmpty ? nil : .string($0) }
   }
 
   private static func name(_ json: JSONValue) -> String? {
@@ -160,14 +154,14 @@ extension PaperReference {
 
   private static func json(_ name: PersonName) -> JSONValue {
     if name.isLiteral || name.given.isEmpty { return .object([JSONMember("literal", .string(name.family))]) }
-    var members = [JSONMember("family", .string(name.family)), JSONMember("given", .string(name.given))]
     let words = name.family.split(separator: " ")
-    if let last = words.last, words.count > 1 {
-      members[0] = JSONMember("family", .string(String(last)))
-      members.append(JSONMember("non-dropping-particle", .string(words.dropLast().joined(separator: " "))))
-    }
-    if !name.suffix.isEmpty { members.append(JSONMember("suffix", .string(name.suffix))) }
-    return .object(members)
+    let family = words.count > 1 ? words.last.map(String.init) : nil
+    return .object(
+      .present([
+        "family": .string(family ?? name.family), "given": .string(name.given),
+        "non-dropping-particle": json(words.dropLast().joined(separator: " ")),
+        "suffix": json(name.suffix),
+      ]))
   }
 
   private static func date(_ json: JSONValue) -> ReferenceDate? {

@@ -102,38 +102,24 @@ package struct GeoJSONFormat: FileFormat {
     return jsonLines(features, opening: "{\"type\":\"FeatureCollection\",\"features\":[", closing: "]}")
   }
 
-  private static func feature(_ item: FileItem) throws(LibraryError) -> [UInt8] {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("type", "Feature")
-    if let number = Int64(item.id), String(number) == item.id, number.magnitude <= 1 << 53 {
-      json.member("id", number)
-    } else {
-      json.member("id", item.id)
-    }
-    json.name("geometry")
+  private static func feature(_ item: FileItem) throws(LibraryError) -> JSONValue {
+    let number = Int64(item.id).flatMap { String($0) == item.id && $0.magnitude <= 1 << 53 ? $0 : nil }
+    let geometry: JSONValue
     switch (item[lon], item[lat]) {
-    case (nil, nil): json.null()
+    case (nil, nil): geometry = .null
     case (let lon?, let lat?) where lon.number != nil && lat.number != nil:
-      json.beginObject()
-      json.member("type", "Point")
-      json.name("coordinates")
-      json.beginArray()
-      json.value(lon)
-      json.value(lat)
-      json.endArray()
-      json.endObject()
+      let coordinates = JSONValue.array([lon.jsonValue, lat.jsonValue])
+      geometry = .object(.present(["type": .string("Point"), "coordinates": coordinates]))
     default: throw .invalidItem("\(item.id): the place needs a latitude and a longitude")
     }
-    json.name("properties")
-    json.beginObject()
-    if let date = item.favoritedDate { json.member(FieldName.favoritedDate, RFC3339.text(date)) }
-    if !item.isFavorite { json.member(FieldName.isFavorite, false) }
-    for field in item.fields where field.name != lon && field.name != lat && !field.value.isNull {
-      json.member(field.name, field.value)
-    }
-    json.endObject()
-    json.endObject()
-    return json.bytes
+    let fields = item.fields.filter { $0.name != lon && $0.name != lat && !$0.value.isNull }
+    let state = [JSONMember].present([
+      FieldName.favoritedDate: item.jsonDate, FieldName.isFavorite: item.jsonFlag,
+    ])
+    return .object(
+      .present([
+        "type": .string("Feature"), "id": number.map(JSONValue.int64) ?? .string(item.id),
+        "geometry": geometry, "properties": .object(state + (fields.jsonObject.object ?? [])),
+      ]))
   }
 }

@@ -100,14 +100,11 @@ package struct JSONFormat: FileFormat {
   package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let elements = try items.map { (item) throws(LibraryError) in
       try item.checkWritable(reserved: FieldName.all)
-      var json = JSONWriter()
-      json.beginObject()
-      json.member(FieldName.id, item.id)
-      json.member(FieldName.favoritedDate, item.favoritedDate.map { RFC3339.text($0) })
-      if !item.isFavorite { json.member(FieldName.isFavorite, false) }
-      for field in item.fields where !field.value.isNull { json.member(field.name, field.value) }
-      json.endObject()
-      return json.bytes
+      let state = [JSONMember].present([
+        FieldName.id: .string(item.id), FieldName.favoritedDate: item.jsonDate ?? .null,
+        FieldName.isFavorite: item.jsonFlag,
+      ])
+      return JSONValue.object(state + (item.fields.filter { !$0.value.isNull }.jsonObject.object ?? []))
     }
     return jsonLines(elements)
   }
@@ -161,20 +158,13 @@ package struct JSONLinesFormat: FileFormat {
   }
 
   package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
-    var output: [UInt8] = []
-    for item in items {
-      var json = JSONWriter()
-      json.beginObject()
-      json.member("library", library.name)
-      json.member("id", item.id)
-      json.member("isFavorite", item.isFavorite)
-      json.member("favoritedDate", item.favoritedDate.map { RFC3339.text($0) })
-      json.member("fields", item.fields)
-      json.endObject()
-      output += json.bytes
-      output.append(UInt8(ascii: "\n"))
+    items.flatMap { item in
+      let members = [JSONMember].present([
+        "library": .string(library.name), "id": .string(item.id), "isFavorite": .bool(item.isFavorite),
+        "favoritedDate": item.jsonDate ?? .null, "fields": item.fields.jsonObject,
+      ])
+      return Array("\(JSONValue.object(members).jsonText)\n".utf8)
     }
-    return output
   }
 }
 

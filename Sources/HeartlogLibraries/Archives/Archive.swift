@@ -291,17 +291,12 @@ package struct ArchiveJSONFormat: FileFormat {
   package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let members = try items.map { (item) throws(LibraryError) in
       try item.checkWritable()
-      var json = JSONWriter()
-      json.beginObject()
-      json.member("identifier", item.id)
-      for name in ["mediatype", "title"] {
-        if let value = item[name] { json.member(name, value) }
-      }
-      if let date = item.favoritedDate { json.member("dateAdded", RFC3339.text(date)) }
-      if !item.isFavorite { json.member(FieldName.isFavorite, false) }
-      json.member("fields", item.fields)
-      json.endObject()
-      return json.bytes
+      return JSONValue.object(
+        .present([
+          "identifier": .string(item.id), "mediatype": item["mediatype"]?.jsonValue,
+          "title": item["title"]?.jsonValue, "dateAdded": item.jsonDate,
+          FieldName.isFavorite: item.jsonFlag, "fields": item.fields.jsonObject,
+        ]))
     }
     return jsonLines(members, opening: "{\"members\":[", closing: "]}")
   }

@@ -55,7 +55,7 @@ struct BookRecordList: AppRecordList {
     return referenceDate + Milliseconds(isExact ? nearest : (seconds * 1_000).rounded(.down))
   }
 
-  func record(_ item: FileItem) throws(LibraryError) -> [UInt8] {
+  func record(_ item: FileItem) throws(LibraryError) -> JSONValue {
     guard let id = UUID(uuidString: item.id) else {
       throw .invalidItem("\(item.id): the id is not a UUID, as those of the app are")
     }
@@ -63,22 +63,20 @@ struct BookRecordList: AppRecordList {
       throw .invalidItem("\(item.id): a book that is not in the library")
     }
     var written: Set<String> = []
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("id", id.uuidString)
+    var members = [JSONMember("id", .string(id.uuidString))]
     for known in library.fields where known.name != "coverSearch" {
       guard let value = item[known.name], let told = Self.told(value, known) else { continue }
-      json.member(known.name == "downloadURL" ? Self.path : known.name, told)
+      members.append(JSONMember(known.name == "downloadURL" ? Self.path : known.name, told))
       written.insert(known.name)
     }
-    // The app reads no list with a book that lacks one of these.
-    if !written.contains("downloadURL") { json.member(Self.path, "") }
-    if !written.contains("isDownloaded") { json.member("isDownloaded", false) }
     guard written.contains("title") else { throw .invalidItem("\(item.id): a book without a title") }
-    json.member("dateAdded", Double(date - Self.referenceDate) / 1_000)
-    item.writeRest(&json, except: written, date: false)
-    json.endObject()
-    return json.bytes
+    members += .present([
+      // The app reads no list with a book that lacks one of these.
+      Self.path: written.contains("downloadURL") ? nil : .string(""),
+      "isDownloaded": written.contains("isDownloaded") ? nil : .bool(false),
+      "dateAdded": .double(Double(date - Self.referenceDate) / 1_000),
+    ])
+    return .object(members + item.rest(except: written, date: false))
   }
 
   /// The JSON of a value as the app stores it; `nil` if the app cannot store it.
@@ -172,35 +170,27 @@ struct SettingsRecords: AppRecords {
   }
 
   func write(_ items: [FileItem]) throws(LibraryError) -> [UInt8] {
-    var json = JSONWriter()
-    json.beginObject()
-    var rest: [(id: String, fields: [Field])] = []
+    var members: [JSONMember] = []
+    var rest: [JSONMember] = []
     for item in items {
       guard !item.isFavorite else { throw .invalidItem("\(item.id): a setting that is a favorite") }
       var others = item.fields.filter { !$0.value.isNull }
       if item.id == PlaybackSettings.item {
         for setting in settings {
           guard let value = item[setting.name], (try? setting.check(value)) != nil else { continue }
-          json.member(setting.name, value)
+          members.append(JSONMember(setting.name, value.jsonValue))
           others.removeAll { $0.name == setting.name }
         }
       } else if item.id == Self.player, case .string(let id)? = item[Self.currentBook],
         (try? Book.descriptor.checked(FileItem(id: id)))?.id == id
       {
-        json.member(Self.currentBook, id)
+        members.append(JSONMember(Self.currentBook, .string(id)))
         others.removeAll { $0.name == Self.currentBook }
       }
-      if !others.isEmpty { rest.append((item.id, others)) }
+      if !others.isEmpty { rest.append(JSONMember(item.id, others.jsonObject)) }
     }
-    if !rest.isEmpty {
-      json.name(Self.items)
-      json.beginObject()
-      for item in rest { json.member(item.id, item.fields) }
-      json.endObject()
-    }
-    json.endObject()
-    json.endLine()
-    return json.bytes
+    if !rest.isEmpty { members.append(JSONMember(Self.items, .object(rest))) }
+    return Array("\(JSONValue.object(members).jsonText)\n".utf8)
   }
 }
 

@@ -138,14 +138,9 @@ struct ImageRecords: AppRecordList {
     return item
   }
 
-  func record(_ item: FileItem) -> [UInt8] {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("url", item.id)
-    json.member(FieldName.isFavorite, item.isFavorite)
-    item.writeRest(&json, except: [])
-    json.endObject()
-    return json.bytes
+  func record(_ item: FileItem) -> JSONValue {
+    .object(
+      .present(["url": .string(item.id), FieldName.isFavorite: .bool(item.isFavorite)]) + item.rest())
   }
 }
 

@@ -244,24 +244,16 @@ private struct CatalogRecords: AppRecordList {
     return item
   }
 
-  func record(_ item: FileItem) throws(LibraryError) -> [UInt8] {
+  func record(_ item: FileItem) throws(LibraryError) -> JSONValue {
     guard let id = Int(item.id), let name = item["name"]?.text,
       let country = item["country"]?.text, let lon = item["lon"], lon.number != nil,
       let lat = item["lat"], lat.number != nil
     else { throw .invalidItem("\(item.id): a city without a numeric id, a name, a country or coordinates") }
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("_id", id)
-    json.member("name", name)
-    json.member("country", country)
-    json.name("coord")
-    json.beginObject()
-    json.member("lon", lon)
-    json.member("lat", lat)
-    json.endObject()
-    json.member(FieldName.isFavorite, item.isFavorite)
-    item.writeRest(&json, except: ["name", "country", "lon", "lat"])
-    json.endObject()
-    return json.bytes
+    return .object(
+      .present([
+        "_id": .int64(Int64(id)), "name": .string(name), "country": .string(country),
+        "coord": .object(.present(["lon": lon.jsonValue, "lat": lat.jsonValue])),
+        FieldName.isFavorite: .bool(item.isFavorite),
+      ]) + item.rest(except: ["name", "country", "lon", "lat"]))
   }
 }

@@ -199,11 +199,11 @@ public struct FileContents: Sendable {
 }
 
 /// A JSON array with one element per line.
-package func jsonLines(_ elements: [[UInt8]], opening: String = "[", closing: String = "]") -> [UInt8] {
+package func jsonLines(_ elements: [JSONValue], opening: String = "[", closing: String = "]") -> [UInt8] {
   var output = Array(opening.utf8)
   for (index, element) in elements.enumerated() {
     output += index == 0 ? "\n".utf8 : ",\n".utf8
-    output += element
+    output += element.jsonText.utf8
   }
   if !elements.isEmpty { output.append(UInt8(ascii: "\n")) }
   output += "\(closing)\n".utf8
@@ -238,7 +238,7 @@ protocol AppRecordList: AppRecords {
   var members: Set<String> { get }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem
-  func record(_ item: FileItem) throws(LibraryError) -> [UInt8]
+  func record(_ item: FileItem) throws(LibraryError) -> JSONValue
 }
 
 extension AppRecordList {
@@ -283,10 +283,11 @@ extension FileItem {
     for field in rest.fields { set(field.name, field.value) }
   }
 
-  /// Writes the members that `takeRest` reads.
-  func writeRest(_ json: inout JSONWriter, except names: Set<String>, date: Bool = true) {
-    if date, let favoritedDate { json.member(FieldName.favoritedDate, RFC3339.text(favoritedDate)) }
+  /// The members that `takeRest` reads.
+  func rest(except names: Set<String> = [], date: Bool = true) -> [JSONMember] {
     let rest = fields.filter { !names.contains($0.name) && !$0.value.isNull }
-    if !rest.isEmpty { json.member("fields", rest) }
+    return [JSONMember].present([
+      FieldName.favoritedDate: date ? jsonDate : nil, "fields": rest.isEmpty ? nil : rest.jsonObject,
+    ])
   }
 }

@@ -145,8 +145,26 @@ package enum FieldName {
   package static let all: Set<String> = [id, isFavorite, favoritedDate]
 }
 
+extension [JSONMember] {
+  /// The members that have a value, in order.
+  package static func present(_ members: KeyValuePairs<String, JSONValue?>) -> [JSONMember] {
+    members.compactMap { name, value in value.map { JSONMember(name, $0) } }
+  }
+}
+
+extension [Field] {
+  /// The fields as an object.
+  package var jsonObject: JSONValue { .object(map { JSONMember($0.name, $0.value.jsonValue) }) }
+}
+
 /// The parts that records of several formats have in common: members for the fields, the date and the flag.
 extension FileItem {
+  /// The date as JSON; `nil` if there is none.
+  package var jsonDate: JSONValue? { favoritedDate.map { .string(RFC3339.text($0)) } }
+
+  /// The flag as JSON where it is not written for a favorite.
+  package var jsonFlag: JSONValue? { isFavorite ? nil : .bool(false) }
+
   /// Adds members as fields, and sets the date and the flag from `favoritedDate` and `isFavorite`.
   package mutating func take(_ members: [JSONMember]) throws(LibraryError) {
     for member in members {
