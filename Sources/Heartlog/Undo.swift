@@ -21,35 +21,18 @@ extension FavoritesStore {
   public func undo(
     _ scope: UndoScope, isDryRun: Bool = false, progress: LogProgress? = nil
   ) throws(HeartlogError) -> UndoPlan {
-    try undo(.scope(scope), isDryRun: isDryRun, progress: progress)
-  }
-
-  /// Makes favorites, favorited dates and fields equal to those at a moment, by new events: undoes everything after it, of all devices.
-  /// What was not there then is removed, and fields that had no value then are cleared.
-  ///
-  /// - Parameters:
-  ///   - moment: the moment to restore.
-  ///   - library: the only library to restore; all if nil.
-  ///   - isDryRun: whether to write nothing, and only return what would be written.
-  ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
-  /// - Returns: what was written.
-  /// - Throws: as `undo(_:isDryRun:progress:)`.
-  @discardableResult
-  public func restore(
-    to moment: LogMoment, library: String? = nil, isDryRun: Bool = false, progress: LogProgress? = nil
-  ) throws(HeartlogError) -> UndoPlan {
-    try undo(.after(moment, library: library), isDryRun: isDryRun, progress: progress)
+    try undo(scope, isDryRun: isDryRun, progress: progress) { _ in }
   }
 
   /// - Parameters:
-  ///   - target: what is undone.
+  ///   - scope: what is undone.
   ///   - isDryRun: whether to write nothing.
   ///   - progress: called while the log is read.
   ///   - eventsMax: the maximum number of events in a commit.
   ///   - didWrite: called after each commit.
   package func undo(
-    _ target: UndoTarget, isDryRun: Bool, progress: LogProgress?, eventsMax: Int = Limits.commitEventsMax,
-    didWrite: (Commit) -> Void = { _ in }
+    _ scope: UndoScope, isDryRun: Bool, progress: LogProgress?, eventsMax: Int = Limits.commitEventsMax,
+    didWrite: (Commit) -> Void
   ) throws(HeartlogError) -> UndoPlan {
     try refuseInsideWrite("undo")
     return try heartlogErrors {
@@ -59,7 +42,7 @@ extension FavoritesStore {
       // Commits of this device that come later are after all undone events, so the registers that they write are kept.
       func headsOfOthers() -> [Head] { read(\.heads).filter { $0.replica != writer } }
       func replay(_ progress: LogProgress?) throws -> UndoReplay {
-        let selection = try UndoSelection(target, in: self, own: own)
+        let selection = try UndoSelection(scope, in: self, own: own)
         return try UndoReplay(without: selection, of: self, progress: progress)
       }
       var heads = headsOfOthers()
@@ -154,15 +137,12 @@ public enum UndoScope: Hashable, Sendable {
   /// Everything from a moment on: the commits whose time is at or after a time, or a commit (that of an event, for example) and all
   /// commits after it in the total order. Of all libraries and devices, unless one is given.
   case since(LogMoment, library: String? = nil, replica: ReplicaID? = nil)
+  /// Everything after a moment, which restores what was there then: what was not is removed, and fields that had no value are cleared. Of
+  /// all libraries and devices, unless one is given.
+  case after(LogMoment, library: String? = nil, replica: ReplicaID? = nil)
 }
 
-/// What an undo takes back: a scope, or for a restore everything after a moment.
-package enum UndoTarget {
-  case scope(UndoScope)
-  case after(LogMoment, library: String?, replica: ReplicaID? = nil)
-}
-
-/// A target, as commit numbers of the streams: decides which events are undone while the log is read.
+/// A scope, as commit numbers of the streams: decides which events are undone while the log is read.
 struct UndoSelection {
   private enum Commits {
     /// These numbers, ascending.
@@ -189,45 +169,37 @@ struct UndoSelection {
   /// - Throws: `notFound` for an event, a library or a replica that the store does not have.
   ///
   /// - Parameter own: the last commit of this device.
-  init(_ target: UndoTarget, in store: FavoritesStore, own: Head) throws(HeartlogError) {
-    switch target {
+  init(_ scope: UndoScope, in store: FavoritesStore, own: Head) throws(HeartlogError) {
+    switch scope {
     case .after(let moment, let library, let replica):
       try self.init(after: moment, library: library, replica: replica, in: store)
-    case .scope(.events(let ids)):
+    case .events(let ids):
       var numbers: [ReplicaID: [CommitNumber]] = [:]
       for id in ids { numbers[id.replica, default: []].append(try store.commit(of: id)) }
       self.init(.several(numbers.mapValues { $0.sorted() }), events: Set(ids))
-    case .scope(.commit(let replica, let number)):
+    case .commit(let replica, let number):
       guard number.rawValue >= 1, let head = store.read({ $0.head(of: replica) }), number <= head else {
         throw HeartlogError(.notFound, "the log has no commit \(number) of \(replica)")
       }
       self.init(.several([replica: [number]]))
-    case .scope(.lastCommits(let count)):
+    case .lastCommits(let count):
       guard count >= 1 else { throw HeartlogError(.invalid, "an undo takes back at least one commit") }
       let head = own.commit.rawValue
       let before = CommitNumber(rawValue: head - min(head, UInt64(count)))
       self.init(.after([own.replica: before]), replica: own.replica)
-    case .scope(.since(.milliseconds(let first), let library, let replica)):
+    case .since(.milliseconds(let first), let library, let replica):
       try self.init(
         after: .milliseconds(max(first, .min + 1) - 1), library: library, replica: replica, in: store)
-    case .scope(.since(.event(let id), let library, let replica)):
+    case .since(.event(let id), let library, let replica):
+      let commit = LogMoment.commit(id.replica, try store.commit(of: id))
+      try self.init(.since(commit, library: library, replica: replica), in: store, own: own)
+    case .since(.commit(let writer, let number), let library, let replica):
+      // Nothing but the commit itself lies between the moment before it and the moment after it.
       try self.init(
-        since: try store.commit(of: id), of: id.replica, library: library, replica: replica, in: store)
-    case .scope(.since(.commit(let writer, let number), let library, let replica)):
-      try self.init(since: number, of: writer, library: library, replica: replica, in: store)
+        after: .commit(writer, number),
+        but: Head(replica: writer, commit: CommitNumber(rawValue: max(1, number.rawValue) - 1)),
+        library: library, replica: replica, in: store)
     }
-  }
-
-  /// A commit and everything after it in the total order.
-  private init(
-    since number: CommitNumber, of writer: ReplicaID, library: String?, replica: ReplicaID?,
-    in store: FavoritesStore
-  ) throws(HeartlogError) {
-    // Nothing but the commit itself lies between the moment before it and the moment after it.
-    try self.init(
-      after: .commit(writer, number),
-      but: Head(replica: writer, commit: CommitNumber(rawValue: max(1, number.rawValue) - 1)),
-      library: library, replica: replica, in: store)
   }
 
   /// Everything after a moment.
@@ -386,10 +358,10 @@ struct UndoReplay {
     for (index, record) in commit.records.enumerated() {
       let id = commit.eventID(at: index)
       guard selection.takes(id, record) else { continue }
-      if let reason = Self.reasonNotToUndo(record) {
-        if selection.events != nil { refusal = refusal ?? reason.error(about: id) }
+      if let error = Self.refusal(of: record, id) {
+        if selection.events != nil { refusal = refusal ?? error }
         unreadable.append(id)
-        if case .erasure = reason { erasures.append(id) }
+        if record.erasedEvents != nil { erasures.append(id) }
       }
       guard let event = record.event else { continue }
       undone.apply(
@@ -406,29 +378,16 @@ struct UndoReplay {
   /// States do not look at the hash of a withheld event.
   private static let anyHash = Digest([UInt8](repeating: 0, count: 32))
 
-  private enum ReasonNotToUndo {
-    case withheld
-    case erasure
-    case laterVersion
-
-    func error(about event: EventID) -> HeartlogError {
-      switch self {
-      case .withheld:
-        HeartlogError(.notFound, "the content of the event \(event) is withheld here, so it cannot be undone")
-      case .erasure:
-        HeartlogError(.notFound, "the event \(event) erased content, and an erasure cannot be undone")
-      case .laterVersion:
-        HeartlogError(
-          .newerFormat, "the event \(event) was written by a later version, so it cannot be undone")
-      }
-    }
-  }
-
-  private static func reasonNotToUndo(_ record: EventRecord) -> ReasonNotToUndo? {
+  /// Why an event cannot be undone as a whole; nil if it can.
+  private static func refusal(of record: EventRecord, _ id: EventID) -> HeartlogError? {
     switch record {
-    case .withheld: .withheld
-    case .unknown: record.erasedEvents == nil ? .laterVersion : .erasure
-    case .event(let event): event.unknownMembers.isEmpty ? nil : .laterVersion
+    case .withheld:
+      HeartlogError(.notFound, "the content of the event \(id) is withheld here, so it cannot be undone")
+    case .unknown where record.erasedEvents != nil:
+      HeartlogError(.notFound, "the event \(id) erased content, and an erasure cannot be undone")
+    case .event(let event) where event.unknownMembers.isEmpty: nil
+    case .unknown, .event:
+      HeartlogError(.newerFormat, "the event \(id) was written by a later version, so it cannot be undone")
     }
   }
 }

@@ -94,7 +94,7 @@ struct FollowingTests {
     for write in plan.writes { print("restored: \(write.item)") }
     for kept in plan.kept { print("\(kept.item) was changed since, by \(kept.later.event)") }
     try store.undo(.events(plan.events))  // the undo of the undo
-    try store.restore(to: .time(yesterday), library: "recipes")
+    try store.undo(.after(.time(yesterday), library: "recipes"))
     #expect(plan.writes.map(\.item) == ["ribollita"] && plan.kept.isEmpty)
     // Without the undo of the undo, the restore would have had nothing to write.
     #expect(try store.status().commits == 5)

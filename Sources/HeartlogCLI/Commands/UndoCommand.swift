@@ -108,14 +108,14 @@ struct UndoCommand: Command {
     return code
   }
 
-  private func target(in store: FavoritesStore) throws -> UndoTarget {
+  private func target(in store: FavoritesStore) throws -> UndoScope {
     let replica = try replica.map { try Moment.replica(named: $0, among: store.replicaNames) }
     switch scope {
-    case .events(let events): return .scope(.events(try events.compactMap { try $0.eventID(in: store) }))
-    case .last(let count): return .scope(.lastCommits(count))
+    case .events(let events): return .events(try events.compactMap { try $0.eventID(in: store) })
+    case .last(let count): return .lastCommits(count)
     case .since(let moment):
       let first = try moment.first.map(LogMoment.milliseconds) ?? moment.resolved(in: store)
-      return .scope(.since(first, library: library, replica: replica))
+      return .since(first, library: library, replica: replica)
     case .after(let moment):
       return .after(try moment.resolved(in: store), library: library, replica: replica)
     }

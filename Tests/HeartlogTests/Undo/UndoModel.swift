@@ -62,7 +62,7 @@ struct UndoModel {
   }
 
   /// The events of a target, found one by one. The time of a commit is the latest wall time of its stream up to it.
-  func events(of target: UndoTarget, own: ReplicaID) -> Set<EventID> {
+  func events(of target: UndoScope, own: ReplicaID) -> Set<EventID> {
     var found: Set<EventID> = []
     var times: [ReplicaID: Milliseconds] = [:]
     let ownCommits = commits.filter { $0.replica == own }
@@ -73,18 +73,18 @@ struct UndoModel {
         let id = commit.eventID(at: index)
         let isTaken =
           switch target {
-          case .scope(.events(let ids)): ids.contains(id)
-          case .scope(.commit(let writer, let number)):
+          case .events(let ids): ids.contains(id)
+          case .commit(let writer, let number):
             commit.replica == writer && commit.number == number
-          case .scope(.lastCommits(let count)): ownCommits.suffix(count).contains { $0.contains(id) }
-          case .scope(.since(.milliseconds(let first), let library, let replica)):
+          case .lastCommits(let count): ownCommits.suffix(count).contains { $0.contains(id) }
+          case .since(.milliseconds(let first), let library, let replica):
             time >= first && library ?? record.event?.library == record.event?.library
               && replica ?? commit.replica == commit.replica
-          case .scope(.since(.event(let event), let library, let replica)):
+          case .since(.event(let event), let library, let replica):
             commit.position >= position(of: event)
               && library ?? record.event?.library == record.event?.library
               && replica ?? commit.replica == commit.replica
-          case .scope(.since(.commit(let writer, let number), let library, let replica)):
+          case .since(.commit(let writer, let number), let library, let replica):
             commit.position >= position(of: number, by: writer)
               && library ?? record.event?.library == record.event?.library
               && replica ?? commit.replica == commit.replica

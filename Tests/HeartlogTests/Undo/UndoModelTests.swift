@@ -66,9 +66,9 @@ struct UndoModelTests {
     }
 
     /// Anything that can be undone in a store.
-    mutating func target(_ model: UndoModel) -> UndoTarget {
+    mutating func target(_ model: UndoModel) -> UndoScope {
       let commits = model.commits
-      guard let last = commits.last else { return .scope(.lastCommits(1)) }
+      guard let last = commits.last else { return .lastCommits(1) }
       let commit = commits.randomElement(using: &chance) ?? last
       let event = commit.eventID(at: chance.number(0...commit.records.count - 1))
       let moment: LogMoment =
@@ -83,27 +83,26 @@ struct UndoModelTests {
         let more = (0..<chance.number(0...4)).compactMap { _ in
           commits.randomElement(using: &chance)?.eventID(at: 0)
         }
-        return .scope(.events([event] + more))
-      case 1: return .scope(.lastCommits(chance.number(1...4)))
+        return .events([event] + more)
+      case 1: return .lastCommits(chance.number(1...4))
       case 2:
-        return .scope(
-          .since(moment, library: library, replica: chance.isTrue(oneIn: 3) ? commit.replica : nil))
+        return .since(moment, library: library, replica: chance.isTrue(oneIn: 3) ? commit.replica : nil)
       default: return .after(moment, library: library)
       }
     }
   }
 
   private func check(
-    _ target: UndoTarget, in store: FavoritesStore, _ model: UndoModel, eventsMax: Int
+    _ target: UndoScope, in store: FavoritesStore, _ model: UndoModel, eventsMax: Int
   ) throws {
     let undone = model.events(of: target, own: store.replica)
     let (digest, before) = (store.digest, store.visible())
     #expect(before == model.visible())
     let expected = model.visible(without: undone)
 
-    let dry = try store.undo(target, isDryRun: true, progress: nil, eventsMax: eventsMax)
+    let dry = try store.undo(target, isDryRun: true, progress: nil, eventsMax: eventsMax) { _ in }
     #expect(try store.allCommits() == model.commits, "a dry run writes nothing")
-    let plan = try store.undo(target, isDryRun: false, progress: nil, eventsMax: eventsMax)
+    let plan = try store.undo(target, isDryRun: false, progress: nil, eventsMax: eventsMax) { _ in }
     #expect(dry.writes == plan.writes && dry.kept == plan.kept && dry.events.isEmpty)
     #expect(plan.unreadable.isEmpty)
 

@@ -115,7 +115,7 @@ struct UndoTests {
     try MergeTests.ship(tablet, to: phone)
     let heads = phone.read(\.heads)
     #expect(try phone.undo(.events([event(tablet, 1)])) == UndoPlan())
-    #expect(try phone.restore(to: .milliseconds(clocks[1].milliseconds)) == UndoPlan())
+    #expect(try phone.undo(.after(.milliseconds(clocks[1].milliseconds))) == UndoPlan())
     #expect(phone.read(\.heads) == heads)
     // Its own write lost.
     let plan = try phone.undo(.lastCommits(1))
@@ -159,12 +159,12 @@ struct UndoTests {
     expectError(.notFound) { try store.undo(.since(.event(event(store, 2)))) }
     expectError(.notFound) { try store.undo(.since(.milliseconds(0), library: "cities")) }
     expectError(.notFound) { try store.undo(.since(.milliseconds(0), replica: other)) }
-    expectError(.notFound) { try store.restore(to: .event(event(store, 2))) }
-    expectError(.notFound) { try store.restore(to: .milliseconds(0), library: "cities") }
-    expectError(.invalid) { try store.restore(to: .milliseconds(0), library: "No Name") }
+    expectError(.notFound) { try store.undo(.after(.event(event(store, 2)))) }
+    expectError(.notFound) { try store.undo(.after(.milliseconds(0), library: "cities")) }
+    expectError(.invalid) { try store.undo(.after(.milliseconds(0), library: "No Name")) }
     expectError(.invalid) { try store.undo(.lastCommits(0)) }
     expectError(.misuse) { _ = try store.write { try store.undo(.lastCommits(1)) } }
-    expectError(.misuse) { _ = try store.dryRun { try store.restore(to: .milliseconds(0)) } }
+    expectError(.misuse) { _ = try store.dryRun { try store.undo(.after(.milliseconds(0))) } }
     #expect(store.read(\.eventCount) == 1 && papers.contains("a"))
     #expect(try store.undo(.since(.milliseconds(.min))).writes.count == 1)
   }
@@ -237,7 +237,7 @@ struct UndoTests {
     let ids = (1...3).map { EventID(replica: replica, sequence: SequenceNumber(rawValue: $0)) }
     expectError(.newerFormat) { try store.undo(.events([ids[1]])) }
     expectError(.newerFormat) { try store.undo(.events([ids[2]])) }
-    let plan = try store.restore(to: .event(ids[0]))
+    let plan = try store.undo(.after(.event(ids[0])))
     #expect(plan.writes.map(\.item) == ["b"] && plan.unreadable == [ids[1], ids[2]])
     #expect(try store.digest == store.state(at: .event(ids[0])).digest)
   }
@@ -255,10 +255,10 @@ struct UndoTests {
     }
     try store.seal()
     let model = try UndoModel(store)
-    let targets: [UndoTarget] = [
-      .scope(.lastCommits(3)), .after(.event(event(store, 700)), library: nil),
-      .after(.event(event(store, 100)), library: nil),
-      .scope(.events([event(store, 30), event(store, 750)])),
+    let targets: [UndoScope] = [
+      .lastCommits(3), .after(.event(event(store, 700))),
+      .after(.event(event(store, 100))),
+      .events([event(store, 30), event(store, 750)]),
     ]
     for damages in [false, true] {
       for target in targets {
@@ -292,7 +292,7 @@ struct UndoTests {
     for number in 0..<10 { try papers.set([Field(name: "f\(number)", value: .string(text))], of: "wide") }
     let digest = store.digest
     for number in 0..<10 { try papers.set([Field(name: "f\(number)", value: .null)], of: "wide") }
-    let plan = try store.restore(to: .event(event(store, 11)))
+    let plan = try store.undo(.after(.event(event(store, 11))))
     #expect(plan.writes.count == 10 && plan.events.count == 2)
     #expect(store.digest == digest)
     let again = try store.undo(.events(plan.events))
@@ -388,7 +388,7 @@ struct UndoTests {
     let papers = try store.library("papers")
     for number in 0..<12 { try papers.add("\(number)") }
     try papers.setNote("stays", of: "3")
-    let target = UndoTarget.scope(.events((1...12).map { event(store, $0) }))
+    let target = UndoScope.events((1...12).map { event(store, $0) })
     var commits = 0
     expectError(.diskFull) {
       _ = try store.undo(target, isDryRun: false, progress: nil, eventsMax: 5) { _ in
@@ -398,7 +398,7 @@ struct UndoTests {
       }
     }
     #expect(commits == 2 && papers.favorites().count == 2)
-    let rest = try store.undo(target, isDryRun: false, progress: nil, eventsMax: 5)
+    let rest = try store.undo(target, isDryRun: false, progress: nil, eventsMax: 5) { _ in }
     #expect(rest.writes.count == 2 && rest.kept.count == 10)
     #expect(papers.favorites().isEmpty && papers.note(of: "3") == "stays")
   }
@@ -413,7 +413,7 @@ struct UndoTests {
     #expect(try await store.async.run { try $0.undo(.lastCommits(1), isDryRun: true) }.writes.count == 1)
     #expect(try await store.async.run { try $0.undo(.lastCommits(1)) }.events.count == 1)
     #expect(papers.contains("a"))
-    try await store.async.run { try $0.restore(to: .milliseconds(0)) }
+    try await store.async.run { try $0.undo(.after(.milliseconds(0))) }
     #expect(!papers.contains("a"))
   }
 
