@@ -61,7 +61,7 @@ extension Statistics {
   /// The maximum number of items in `mostTapped`.
   package static let mostTappedMax = 5
 
-  /// Counts the rest of a log, from its current position.
+  /// Counts the rest of a log, from its current position, by periods in UTC.
   ///
   /// Events are assigned to periods by their wall times. `favoritesAtEnd` is a running sum over all events of the merged log, including
   /// those that are not counted; after a whole log, its last value is the current number of favorites. O(events in the log). In a damaged
@@ -71,20 +71,11 @@ extension Statistics {
   ///   - log: the log to read.
   ///   - library: the library whose events count; all libraries if nil.
   ///   - period: the length of one of `intervals`.
-  ///   - isCounted: whether the events of a commit count; while it runs, the log's `lastTime` is the time of that commit. If nil, all
-  ///     commits count, which is much faster.
   /// - Throws: `inputOutput` if a file cannot be read.
   public init(
-    reading log: LogReader, library: String? = nil, by period: Period,
-    where isCounted: ((Commit) -> Bool)? = nil
+    reading log: LogReader, library: String? = nil, by period: Period
   ) throws(HeartlogError) {
-    guard let isCounted else {
-      try self.init(reading: log, library: library, by: period, of: .utc) { _, _ in true }
-      return
-    }
-    var counter = StatisticsCounter(of: library, by: period, calendar: .utc)
-    while let commit = try log.next() { counter.take(commit, isCounted: isCounted(commit)) }
-    self = counter.statistics
+    try self.init(reading: log, library: library, by: period, of: .utc) { _, _ in true }
   }
 
   /// Counts the rest of a log by the periods of a calendar. Commits are read in place from their blocks.

@@ -243,8 +243,9 @@ struct CollectionTests {
     #expect(
       all.mostTapped.dropFirst().map { "\($0.library) \($0.item.id)" } == ["books a", "papers b", "papers c"])
     #expect(all.sources.map(\.events) == [6])
-    let late = try Statistics(reading: try store.readLog(), library: "papers", by: .day) {
-      $0.wallTime >= friday + 3 * day
+    let late = try Statistics(reading: try store.readLog(), library: "papers", by: .day, of: .utc) {
+      _, time in
+      time >= friday + 3 * day
     }
     #expect(late.intervals.map(\.emptyPeriodsBefore) == [0, 36] && late.intervals[0].favorited == 0)
     #expect(late.intervals[0].unfavorited == 1 && late.intervals[0].favoritesAtEnd == 1)
