@@ -54,12 +54,7 @@ struct AsyncWriteTests {
     let store = try open()
     let records = try store.records
     let items = (1...4).map { Record(id: $0, title: "\($0)") }
-    let told = Mutex<[Int]>([])
-    let added = try await store.async.run { _ in
-      try records.add(contentsOf: items) { items in told.withLock { $0.append(items) } }
-    }
-    #expect(added == 4)
-    #expect(told.withLock(\.self) == [4])
+    #expect(try await store.async.run { _ in try records.add(contentsOf: items) } == 4)
     #expect(try await store.async.run { _ in try records.remove(contentsOf: [1, 2, 9]) } == 2)
     #expect(
       try await store.async.run { _ in
