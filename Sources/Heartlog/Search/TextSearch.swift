@@ -45,14 +45,10 @@ extension FavoritesLibrary {
   ) -> [ItemState] {
     let search = TextSearch(text, options: options)
     guard !search.isEmpty else { return favorites(order: order) }
-    // In the fields as they are shown, unless none of those to search is local.
-    if options.fields.map({ !localFields.isDisjoint(with: $0) }) ?? !localFields.isEmpty {
+    // The published state has neither local fields nor the changes of a closure.
+    let searchesLocal = options.fields.map { !localFields.isDisjoint(with: $0) } ?? !localFields.isEmpty
+    if searchesLocal || WriteTransaction.joined(by: store) != nil {
       return favorites(order: order).filter { search.isFound(in: $0) }
-    }
-    if let transaction = WriteTransaction.joined(by: store) {
-      return withLocalValues(
-        order.sorted(
-          transaction.items(in: name).filter { $0.isFavorite && search.isFound(in: $0) }))
     }
     let found = store.read { state in
       state.favorites(
