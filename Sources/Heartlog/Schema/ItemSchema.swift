@@ -149,11 +149,11 @@ final class LibrarySchema: Sendable {
   /// - Throws: `invalid` if the schema breaks a rule.
   init?(of type: Any.Type, in library: FavoritesLibrary, template: ItemTemplate?) throws(HeartlogError) {
     guard let type = type as? any FavoriteItem.Type else { return nil }
-    do throws(MalformedError) {
+    do {
       lineage = try FieldLineage(type.schema)
       announcement = try SchemaAnnouncement(lineage).field(of: library.name)
     } catch {
-      throw HeartlogError(.invalid, "the schema of \(type): \(error.reason)")
+      throw HeartlogError(.invalid, "the schema of \(type): \(error)")
     }
     names = lineage.names
     self.library = library
@@ -272,37 +272,33 @@ final class LibrarySchema: Sendable {
 }
 
 /// What a device says of a library's schema: a field of its item in the library "settings".
-struct SchemaAnnouncement {
+struct SchemaAnnouncement: Codable {
   static let library = "settings"
   private static let prefix = "schema/"
 
   /// The version of the item type that the device runs.
   let version: Int
-  /// The names that earlier versions use instead of newer ones, each with the first and the last of these versions, sorted by bytes.
-  let oldNames: [(name: String, versions: ClosedRange<Int>)]
+  /// The first and the last version that use a name instead of newer ones.
+  private let oldNames: [String: [Int]]
 
   init(_ lineage: FieldLineage) {
     version = lineage.version
-    oldNames = lineage.replacedNames.map { ($0.name, ClosedRange($0.versions)) }
-      .sorted { $0.name.bytesPrecede($1.name) }
+    let names = lineage.replacedNames.map { ($0.name, [$0.versions.lowerBound, $0.versions.upperBound - 1]) }
+    oldNames = Dictionary(names) { _, last in last }
   }
 
   /// Reads an announcement; nil for any other value.
   init?(_ value: FieldValue?) {
-    guard case .json(let json) = value, case .object(let members) = json.value,
-      case .int64(let version) = members.first(where: { $0.name == "version" })?.value, version >= 1
-    else { return nil }
-    self.version = Int(version)
-    guard case .object(let names) = members.first(where: { $0.name == "oldNames" })?.value else {
-      oldNames = []
-      return
+    guard let value, let read = try? ValueDecoder(value.jsonValue).decode(Self.self), read.version >= 1 else {
+      return nil
     }
-    oldNames = names.compactMap { name in
-      guard case .array(let ends) = name.value, ends.count == 2, case .int64(let first) = ends[0],
-        case .int64(let last) = ends[1], first <= last
-      else { return nil }
-      return (name.name, Int(first)...Int(last))
-    }
+    self = read
+  }
+
+  /// The names that a version uses instead of newer ones, sorted by bytes.
+  func oldNames(of version: Int) -> [String] {
+    oldNames.filter { name, ends in ends.count == 2 && ends[0] <= version && version <= ends[1] }
+      .map(\.key).sorted { $0.bytesPrecede($1) }
   }
 
   static func fieldName(of library: String) -> String { prefix + library }
@@ -312,16 +308,11 @@ struct SchemaAnnouncement {
     field.hasPrefix(prefix) ? String(field.dropFirst(prefix.count)) : nil
   }
 
-  func field(of library: String) throws(MalformedError) -> Field {
-    let names = oldNames.map { name in
-      JSONMember(
-        name.name,
-        .array([.int64(Int64(name.versions.lowerBound)), .int64(Int64(name.versions.upperBound))]))
+  func field(of library: String) throws(FieldCodingError) -> Field {
+    guard let field = try FieldEncoder.fields(of: [Self.fieldName(of: library): self]).first else {
+      preconditionFailure("one field")
     }
-    return Field(
-      name: Self.fieldName(of: library),
-      value: try FieldValue(
-        .object([JSONMember("oldNames", .object(names)), JSONMember("version", .int64(Int64(version)))])))
+    return field
   }
 }
 
@@ -358,7 +349,7 @@ extension FavoritesStore {
       let newest = announced.compactMap(\.self).max { $0.version < $1.version }
       return zip(devices, announced).map { device, announced in
         let version = announced?.version ?? 1
-        let oldNames = newest?.oldNames.filter { $0.versions.contains(version) }.map(\.name) ?? []
+        let oldNames = newest?.oldNames(of: version) ?? []
         return RunningSchema(
           library: library, device: device, version: version, isAnnounced: announced != nil,
           oldNames: device.isRetired || device.isEnded ? [] : oldNames)
