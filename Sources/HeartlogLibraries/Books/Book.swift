@@ -32,8 +32,8 @@ public struct Book: FavoriteItem, Hashable {
   }
   private var coverFileURL: URL?
   private var coverAddress: URL?
-  /// The state of a search for a cover, if there is none yet. `coverStatus` combines this with the cover.
-  public var coverSearch: CoverSearch?
+  /// "searching" or "failed", if there is no cover yet: see `coverStatus`. Another text is one of a later version.
+  private var coverSearch: String?
   /// The duration in seconds; 0 if it is not known.
   public var duration: Double
   /// The playback position in seconds from the beginning.
@@ -52,11 +52,11 @@ public struct Book: FavoriteItem, Hashable {
   /// 0.
   ///
   /// A `fileURL` that is not the URL of a file becomes the `downloadURL`. If `isDownloaded` is `nil`, it is whether
-  /// there is a file. `coverSearch` is dropped if the book has a cover.
+  /// there is a file.
   public init(
     id: UUID, title: String, author: String? = nil, fileURL: URL? = nil, coverImageURL: URL? = nil,
     duration: Double = 0, currentPosition: Double = 0, dateAdded: Date, isDownloaded: Bool? = nil,
-    googleDriveFileID: String? = nil, associatedFiles: [URL] = [], coverSearch: CoverSearch? = nil
+    googleDriveFileID: String? = nil, associatedFiles: [URL] = []
   ) {
     let hasFile = fileURL?.isFileURL == true
     self.id = id
@@ -70,7 +70,6 @@ public struct Book: FavoriteItem, Hashable {
     self.isDownloaded = isDownloaded ?? hasFile
     self.googleDriveFileID = googleDriveFileID
     self.associatedFiles = associatedFiles
-    self.coverSearch = coverImageURL == nil ? coverSearch : nil
     self.coverImageURL = coverImageURL
   }
 
@@ -144,11 +143,11 @@ public struct Book: FavoriteItem, Hashable {
       dateAdded: try stored ?? date(),
       isDownloaded: try container.decodeIfPresent(Bool.self, forKey: .isDownloaded),
       googleDriveFileID: try container.decodeIfPresent(String.self, forKey: .googleDriveFileID),
-      associatedFiles: try files(),
-      // A value from a later version is ignored, so that the book is not lost.
-      coverSearch: try container.decodeIfPresent(String.self, forKey: .coverSearch)
-        .flatMap(CoverSearch.init(rawValue:)))
+      associatedFiles: try files())
     if let coverFile { coverImageURL = coverFile }
+    if coverImageURL == nil {
+      coverSearch = try container.decodeIfPresent(String.self, forKey: .coverSearch)
+    }
     if let address = try urlIfPresent(.downloadURL) { downloadURL = address }
   }
 
@@ -311,14 +310,6 @@ extension CueSheet {
   }
 }
 
-/// The state of a search for a cover, as stored with a book.
-public enum CoverSearch: String, Codable, Hashable, Sendable {
-  /// A search is running, or was running when the app ended.
-  case searching
-  /// A search found nothing.
-  case failed
-}
-
 /// Whether a book has a cover, and if not, why not.
 public enum CoverStatus: Hashable, Sendable {
   /// There is no cover, and it has not been searched for.
@@ -337,9 +328,9 @@ extension Book {
     get {
       if let coverImageURL { return .found(coverImageURL) }
       return switch coverSearch {
-      case .searching: .searching
-      case .failed: .failed
-      case nil: .none
+      case "searching": .searching
+      case "failed": .failed
+      default: .none
       }
     }
     set {
@@ -347,8 +338,8 @@ extension Book {
       coverSearch =
         switch newValue {
         case .none, .found: nil
-        case .searching: .searching
-        case .failed: .failed
+        case .searching: "searching"
+        case .failed: "failed"
         }
     }
   }

@@ -286,14 +286,6 @@ public struct BookStorage: Hashable, Sendable {
   public var bytes = 0
   /// The size of the files of the books whose audio is on this device, in bytes.
   public var downloadedBytes = 0
-
-  /// Creates a sum.
-  package init(books: Int = 0, downloadedBooks: Int = 0, bytes: Int = 0, downloadedBytes: Int = 0) {
-    self.books = books
-    self.downloadedBooks = downloadedBooks
-    self.bytes = bytes
-    self.downloadedBytes = downloadedBytes
-  }
 }
 
 extension Sequence<Book> {
