@@ -15,7 +15,7 @@ package struct RISFormat: FileFormat {
   package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
   package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
-    if DatabaseText(beginning) != nil { return true }
+    if TaggedText(ofDatabase: beginning) != nil { return true }
     // Some databases write a heading and number the records.
     let lines = beginning.split { $0 == 0x0A || $0 == 0x0D }
     return lines.lazy.compactMap { RISRecord.tag($0.drop(while: \.isASCIIWhiteSpace)) }.first == "TY"
@@ -25,8 +25,8 @@ package struct RISFormat: FileFormat {
     _ bytes: [UInt8], for library: any LibraryDescriptor
   ) throws(LibraryError) -> FileContents {
     var references = ReferenceRecords()
-    let database = DatabaseText(bytes)
-    let (records, strays) = database?.records(bytes) ?? RISRecord.records(bytes)
+    let kind = TaggedText(ofDatabase: bytes) ?? .ris
+    let (records, strays) = kind.records(bytes)
     let isBlank = bytes.allSatisfy(\.isASCIIWhiteSpace)
     guard isBlank || !records.isEmpty || !strays.isEmpty else {
       throw .invalidAnswer("text without a record of RIS")
@@ -35,9 +35,7 @@ package struct RISFormat: FileFormat {
       // After the end of a record, what has neither a title nor an author is none.
       let isRecord = stray.tags.contains { ["TI", "T1", "CT", "BT", "AU", "A1"].contains($0.tag) }
       if isRecord || records.first.map({ stray.line < $0.line }) != false {
-        references.refuse(
-          line: stray.line,
-          "a record that does not begin with \(database.map { $0 == .medline ? "PMID" : "PT" } ?? "TY")")
+        references.refuse(line: stray.line, "a record that does not begin with \(kind.start)")
       } else {
         references.remark(
           line: stray.line, "the tag \(stray.tags[0].tag) after the end of a record was left out")
@@ -51,7 +49,8 @@ package struct RISFormat: FileFormat {
 
   package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let references = ReferenceRecords.references(to: items) { reference in
-      RISRecord.records(Array(Self.record(reference).utf8)).records.first.flatMap { try? PaperReference($0) }
+      TaggedText.ris.records(Array(Self.record(reference).utf8)).records.first
+        .flatMap { try? PaperReference($0) }
     }
     return Array(references.map(Self.record).joined(separator: "\n").utf8)
   }
@@ -161,8 +160,6 @@ extension PaperReference {
 }
 
 /// A record of a RIS file: tags of two characters, each with a value.
-///
-/// Source: "RIS Format Specifications" of Research Information Systems, in the revision of 2011.
 struct RISRecord {
   /// The line at which the record begins; the first line is 1.
   let line: Int
@@ -188,67 +185,6 @@ struct RISRecord {
       if let text = try texts(tag).first { return text }
     }
     return nil
-  }
-
-  /// Splits a file into records, and returns apart what does not begin with `TY`: tags outside of any record.
-  ///
-  /// `TY` begins a record; `ER`, the next `TY`, or the end of the file ends it. A line without a tag
-  /// continues the value before it: in abstracts and notes as a new line, in other values after a space. Of
-  /// keywords, each line is one.
-  static func records(_ bytes: [UInt8]) -> (records: [RISRecord], strays: [RISRecord]) {
-    var records: [RISRecord] = []
-    var strays: [RISRecord] = []
-    var record: RISRecord?
-    var isStray = false
-    var emptyLines = 0
-    for (number, line) in lines(bytes).enumerated() {
-      guard let tag = tag(line) else {
-        if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
-          emptyLines += 1
-        } else {
-          record?.goOn(line, after: emptyLines)
-          emptyLines = 0
-        }
-        continue
-      }
-      emptyLines = 0
-      switch tag {
-      case "TY":
-        if let record { records.append(record) }
-        record = RISRecord(line: number + 1)
-        isStray = false
-      case "ER":
-        if let record { records.append(record) }
-        record = nil
-        isStray = false
-      default:
-        let value = line.drop { $0 != UInt8(ascii: "-") }.dropFirst().withoutOuterWhiteSpace
-        if record != nil {
-          record?.tags.append((tag, Array(value)))
-        } else {
-          if !isStray { strays.append(RISRecord(line: number + 1)) }
-          isStray = true
-          strays[strays.count - 1].tags.append((tag, Array(value)))
-        }
-      }
-    }
-    if let record { records.append(record) }
-    return (records, strays)
-  }
-
-  private mutating func goOn(_ line: ArraySlice<UInt8>, after emptyLines: Int) {
-    guard !tags.isEmpty else { return }
-    let last = tags.count - 1
-    if tags[last].tag == "KW" {
-      tags.append(("KW", Array(line.withoutOuterWhiteSpace)))
-      return
-    }
-    if Self.linedTags.contains(tags[last].tag) {
-      tags[last].value += Array(repeating: 0x0A, count: emptyLines + 1)
-    } else if !tags[last].value.isEmpty {
-      tags[last].value.append(0x20)
-    }
-    tags[last].value += line.withoutOuterWhiteSpace
   }
 
   /// Tags whose values may have several lines.

@@ -143,7 +143,7 @@ struct DatabaseTextTests {
       "PT\tAU\tTI\nJ\tDoe\tA\n",
       "TI  - A\nPMID- 1\n",
     ] {
-      #expect(DatabaseText(Array(text.utf8)) == nil, "\(text)")
+      #expect(TaggedText(ofDatabase: Array(text.utf8)) == nil, "\(text)")
     }
   }
 

@@ -1,17 +1,19 @@
 import HeartlogLibraries
 
-/// Tagged text of databases that is not RIS, read as records of RIS.
+/// The kinds of tagged text: RIS, and what databases export, which is read as records of RIS.
 ///
-/// Sources: "MEDLINE/PubMed Data Element (Field) Descriptions" of the National Library of Medicine; "Web of Science Core Collection Field Tags"
+/// Sources: "RIS Format Specifications" of Research Information Systems, in the revision of 2011; "MEDLINE/PubMed Data Element (Field) Descriptions" of the National Library of Medicine; "Web of Science Core Collection Field Tags"
 /// of Clarivate.
-enum DatabaseText {
+enum TaggedText {
+  /// `TY  - JOUR`, tags of two characters, and `ER`.
+  case ris
   /// As PubMed exports citations: `PMID- 123`, tags of up to four characters, and lines that go on with six spaces.
   case medline
   /// `PT J`, tags of two characters, lines that go on with three spaces, `ER` and `EF`.
   case webOfScience
 
-  /// Recognizes a file by its first two lines, which no other format has; nil for any other file.
-  init?(_ beginning: [UInt8]) {
+  /// Recognizes a database's file by its first two lines, which no other format has; nil for any other file.
+  init?(ofDatabase beginning: [UInt8]) {
     let lines = RISRecord.lines(Array(beginning.prefix(4_096))).map(\.withoutOuterWhiteSpace)
       .filter { !$0.isEmpty }.prefix(2).map { String(decoding: $0, as: UTF8.self) }
     guard let first = lines.first else { return nil }
@@ -28,35 +30,66 @@ enum DatabaseText {
     }
   }
 
-  /// Splits a file into records, and returns apart what does not belong to any.
+  /// The tag that begins a record.
+  var start: String {
+    switch self {
+    case .ris: "TY"
+    case .medline: "PMID"
+    case .webOfScience: "PT"
+    }
+  }
+
+  /// The tags of which each line is a value of its own.
+  private var listTags: Set<String> {
+    switch self {
+    case .ris: ["KW"]
+    case .medline: []
+    case .webOfScience: ["AU", "AF", "BA", "BF", "CA"]
+    }
+  }
+
+  /// Splits a file into records, and returns apart the tags outside of any record.
+  ///
+  /// `ER`, the next beginning, or the end of the file ends a record. A line without a tag continues the value before it: in abstracts and
+  /// notes of RIS as a new line, in other values after a space.
   func records(_ bytes: [UInt8]) -> (records: [RISRecord], strays: [RISRecord]) {
     var records: [RISRecord] = []
     var strays: [RISRecord] = []
-    var isInside = false
-    for (number, line) in RISRecord.lines(bytes).enumerated() where !line.allSatisfy(\.isASCIIWhiteSpace) {
-      guard let tag = tag(line) else {
-        if isInside { goOn(line.withoutOuterWhiteSpace, in: &records[records.count - 1]) }
+    var (isInside, isStray) = (false, false)
+    var emptyLines = 0
+    for (number, line) in RISRecord.lines(bytes).enumerated() {
+      guard !line.allSatisfy(\.isASCIIWhiteSpace) else {
+        emptyLines += 1
         continue
       }
-      let entry = (tag, Array(line.dropFirst(self == .medline ? 5 : 2).withoutOuterWhiteSpace))
+      defer { emptyLines = 0 }
+      guard let tag = tag(line) else {
+        if isInside { goOn(line.withoutOuterWhiteSpace, after: emptyLines, in: &records[records.count - 1]) }
+        continue
+      }
+      let text =
+        self == .webOfScience ? line.dropFirst(2) : line.drop { $0 != UInt8(ascii: "-") }.dropFirst()
+      let entry = (tag, Array(text.withoutOuterWhiteSpace))
+      let isHeading = self == .webOfScience && !isInside
       switch tag {
-      case self == .medline ? "PMID" : "PT":
+      case start:
         records.append(RISRecord(line: number + 1, tags: [entry]))
-        isInside = true
-      case "ER" where self == .webOfScience: isInside = false
-      case "FN" where !isInside, "VR" where !isInside, "EF" where !isInside: break
+        (isInside, isStray) = (true, false)
+      case "ER" where self != .medline: (isInside, isStray) = (false, false)
+      case "FN" where isHeading, "VR" where isHeading, "EF" where isHeading: break
+      case _ where isInside: records[records.count - 1].tags.append(entry)
       default:
-        if isInside {
-          records[records.count - 1].tags.append(entry)
-        } else {
-          strays.append(RISRecord(line: number + 1, tags: [entry]))
-        }
+        if !isStray { strays.append(RISRecord(line: number + 1)) }
+        isStray = true
+        strays[strays.count - 1].tags.append(entry)
       }
     }
+    guard self != .ris else { return (records, strays) }
     return (records.map { RISRecord(line: $0.line, tags: risTags($0.tags)) }, strays)
   }
 
   private func tag(_ line: ArraySlice<UInt8>) -> String? {
+    guard self != .ris else { return RISRecord.tag(line) }
     let width = self == .medline ? 4 : 2
     let name = line.prefix(width).prefix { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }
     let padding = line.prefix(width).dropFirst(name.count)
@@ -103,14 +136,16 @@ enum DatabaseText {
     return name[..<space] + [UInt8(ascii: ",")] + name[space...]
   }
 
-  /// Goes on with the last value of a record: names of the Web of Science are one a line.
-  private func goOn(_ line: ArraySlice<UInt8>, in record: inout RISRecord) {
+  /// Goes on with the last value of a record.
+  private func goOn(_ line: ArraySlice<UInt8>, after emptyLines: Int, in record: inout RISRecord) {
     let last = record.tags.count - 1
     let tag = record.tags[last].tag
-    if self == .webOfScience, ["AU", "AF", "BA", "BF", "CA"].contains(tag) {
-      record.tags.append((tag, Array(line)))
-    } else {
-      record.tags[last].value += (record.tags[last].value.isEmpty ? [] : [0x20]) + line
+    if listTags.contains(tag) { return record.tags.append((tag, Array(line))) }
+    if self == .ris, RISRecord.linedTags.contains(tag) {
+      record.tags[last].value += Array(repeating: 0x0A, count: emptyLines + 1)
+    } else if !record.tags[last].value.isEmpty {
+      record.tags[last].value.append(0x20)
     }
+    record.tags[last].value += line
   }
 }
