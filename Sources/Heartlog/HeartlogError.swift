@@ -18,10 +18,6 @@ extension HeartlogError: LocalizedError {
   public var errorDescription: String? { message }
 }
 
-extension FieldCodingError: LocalizedError {
-  public var errorDescription: String? { description }
-}
-
 extension MalformedError: LocalizedError {
   public var errorDescription: String? { description }
 }

@@ -45,7 +45,7 @@ public struct FileFormats: Sendable {
     }
     // The sort is stable: among equally reliable formats, a library's own come first.
     entries = (own + shared.map { Entry(format: $0, owner: nil) })
-      .sorted { $0.format.certainty < $1.format.certainty }
+      .sorted { $0.format.certainty.rawValue < $1.format.certainty.rawValue }
   }
 
   /// All formats, the more reliably recognized ones first.

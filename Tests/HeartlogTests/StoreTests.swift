@@ -31,7 +31,7 @@ struct StoreTests {
   func localizedErrors() {
     let errors: [any Error & CustomStringConvertible] = [
       HeartlogError(.corrupt, "a row is damaged", file: "/store/replicas/a", offset: 12),
-      FieldCodingError(field: "year", reason: "it is missing"), MalformedError("an empty id"),
+      MalformedError("an empty id"),
     ]
     for error in errors.dropFirst() { #expect(error.localizedDescription == error.description) }
     #expect(errors[0].localizedDescription == "a row is damaged")

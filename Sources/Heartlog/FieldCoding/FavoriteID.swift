@@ -186,11 +186,11 @@ extension CodingKey {
 private func enumCaseName<T>(_ value: T) -> UnsafePointer<CChar>?
 
 /// An item that cannot be encoded as fields, or fields that cannot be decoded as an item.
-public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name of the field; nil if the error is about the whole item.
-  public let field: String?
+  package let field: String?
   /// What is wrong, as a sentence without a full stop. For a nested value it begins with the path inside the field.
-  public let reason: String
+  package let reason: String
 
   /// The reason if a value is absent.
   static let missing = "it is missing"
@@ -216,23 +216,16 @@ public struct FieldCodingError: Error, Hashable, Sendable, CustomStringConvertib
   init(_ error: any Error) {
     switch error {
     case let error as FieldCodingError: self = error
-    case EncodingError.invalidValue(_, let context): self.init(context)
-    case DecodingError.dataCorrupted(let context): self.init(context)
+    case EncodingError.invalidValue(_, let context):
+      self.init(path: context.codingPath, reason: context.debugDescription)
     case DecodingError.keyNotFound(let key, let context):
       self.init(path: context.codingPath + [key], reason: Self.missing)
-    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-      self.init(context)
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+      DecodingError.dataCorrupted(let context):
+      self.init(path: context.codingPath, reason: context.debugDescription)
     default: self.init(field: nil, reason: "\(error)")
     }
   }
 
-  private init(_ context: EncodingError.Context) {
-    self.init(path: context.codingPath, reason: context.debugDescription)
-  }
-
-  private init(_ context: DecodingError.Context) {
-    self.init(path: context.codingPath, reason: context.debugDescription)
-  }
-
-  public var description: String { field.map { "field \"\($0)\": \(reason)" } ?? reason }
+  package var description: String { field.map { "field \"\($0)\": \(reason)" } ?? reason }
 }

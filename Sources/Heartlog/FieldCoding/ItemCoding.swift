@@ -241,7 +241,7 @@ func favoriteID(of item: Any) -> String? {
 }
 
 /// Encodes items as fields.
-public enum FieldEncoder {
+package enum FieldEncoder {
   /// Returns the fields of an item, sorted by the bytes of their names. Nil is encoded as `.null`.
   ///
   /// Leaves out what the store keeps itself: the item's id under the key of its property `id`, a Bool called `isFavorite`, and a Date called
@@ -249,7 +249,7 @@ public enum FieldEncoder {
   ///
   /// - Throws: `FieldCodingError` if the item does not encode as an object, or if a field breaks a rule: a name that begins with `@`, a
   ///   number that is not finite, a value beyond its limits.
-  public static func fields(of item: some Encodable) throws(FieldCodingError) -> [Field] {
+  package static func fields(of item: some Encodable) throws(FieldCodingError) -> [Field] {
     try encode(item, id: favoriteID(of: item)).fields
   }
 
@@ -296,7 +296,7 @@ public enum FieldEncoder {
 }
 
 /// Decodes items from fields.
-public enum FieldDecoder {
+package enum FieldDecoder {
   /// Decodes an item from its stored fields.
   ///
   /// - Parameters:
@@ -306,7 +306,7 @@ public enum FieldDecoder {
   ///   - favoritedDate: the value for the key `favoritedDate`, if the type decodes a Date, or if there is no such field.
   ///   - fields: all other values. Fields that the type does not decode are ignored; null counts as absent.
   /// - Throws: `FieldCodingError` with the first field that does not fit the type.
-  public static func decode<T: Decodable>(
+  package static func decode<T: Decodable>(
     _ type: T.Type, id: String, isFavorite: Bool, favoritedDate: Milliseconds?,
     fields: some Sequence<Field>
   ) throws(FieldCodingError) -> T {

@@ -19,9 +19,9 @@ public struct FileText: Sendable {
   /// The text in UTF-8, without a byte order mark.
   public let bytes: [UInt8]
   /// The name of the file's encoding: "UTF-8" unless another one was named or found.
-  public let encoding: String
+  package let encoding: String
   /// The numbers of the lines that were read as Windows-1252 because they are not UTF-8; the first line is 1.
-  public let linesReadAsWindows1252: [Int]
+  package let linesReadAsWindows1252: [Int]
 
   /// Reads the text of a file.
   ///

@@ -40,16 +40,13 @@ public protocol FileFormat: Sendable {
 }
 
 /// How reliably a format recognizes its files. If several formats recognize a file, the most reliable one is used.
-public enum FileCertainty: Int, Comparable, Sendable {
+public enum FileCertainty: Int, Sendable {
   /// By a word that no other format contains.
   case signature
   /// By the name of a JSON member, which other formats may have, too.
   case member
   /// By its shape alone: a list of texts, or a first line that can be a header.
   case shape
-
-  /// The more reliable one comes first.
-  public static func < (a: FileCertainty, b: FileCertainty) -> Bool { a.rawValue < b.rawValue }
 }
 
 extension FileFormat {
@@ -91,21 +88,21 @@ public struct FileContents: Sendable {
   }
 
   /// A valid record.
-  public struct Record: Hashable, Sendable {
+  package struct Record: Hashable, Sendable {
     /// The line on which it begins; the first line is 1.
-    public let line: Int
+    package let line: Int
     /// The number of the record in the file, starting at 1.
-    public let number: Int
+    package let number: Int
     /// The item that it holds.
-    public fileprivate(set) var item: FileItem
+    package fileprivate(set) var item: FileItem
   }
 
   /// The valid records, in the order of the file.
-  public private(set) var records: [Record] = []
+  package private(set) var records: [Record] = []
   /// The other records, in the order of the file.
-  public private(set) var refusals: [Refusal] = []
+  package private(set) var refusals: [Refusal] = []
   /// What a person should know about the file although no record is refused for it.
-  public private(set) var remarks: [Refusal] = []
+  package private(set) var remarks: [Refusal] = []
   private var count = 0
 
   /// Creates the contents of a file without records.

@@ -325,7 +325,7 @@ public struct LibraryRegistry: Sendable {
   ])
 
   /// The descriptors, in the order in which they were registered.
-  public private(set) var descriptors: [any LibraryDescriptor] = []
+  package private(set) var descriptors: [any LibraryDescriptor] = []
 
   /// Creates a registry of these libraries. A later descriptor replaces an earlier one of the same name.
   public init(_ descriptors: [any LibraryDescriptor]) {
