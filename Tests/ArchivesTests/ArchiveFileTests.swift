@@ -1,7 +1,7 @@
 import Foundation
 import Heartlog
-import HeartlogInterchange
-import HeartlogLibraries
+@testable import HeartlogInterchange
+@testable import HeartlogLibraries
 import LibraryTestSupport
 import Testing
 

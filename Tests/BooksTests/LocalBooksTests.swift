@@ -1,6 +1,6 @@
 import Foundation
 import HeartlogFiles
-import HeartlogInterchange
+@testable import HeartlogInterchange
 import HeartlogLibraries
 import HeartlogSync
 import LibraryTestSupport

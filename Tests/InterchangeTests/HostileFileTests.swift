@@ -1,6 +1,6 @@
 import Heartlog
-import HeartlogInterchange
-import HeartlogLibraries
+@testable import HeartlogInterchange
+@testable import HeartlogLibraries
 import LibraryTestSupport
 import Testing
 

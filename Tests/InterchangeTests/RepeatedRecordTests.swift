@@ -1,5 +1,5 @@
 import Heartlog
-import HeartlogInterchange
+@testable import HeartlogInterchange
 import HeartlogLibraries
 import LibraryTestSupport
 import Testing

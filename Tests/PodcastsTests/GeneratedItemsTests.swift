@@ -1,6 +1,6 @@
 import Foundation
 import Heartlog
-import HeartlogInterchange
+@testable import HeartlogInterchange
 import HeartlogLibraries
 import HeartlogSync
 import LibraryTestSupport

@@ -224,16 +224,16 @@ struct ExportCommand: Command {
       try arguments.format(for: library) ?? path.flatMap { [library] in
         FileFormats.standard.forWriting(name: $0, of: library)
       }
-      ?? JSONLinesFormat()
+      ?? FileFormats.jsonLines
     guard arguments.has(Self.spreadsheet) else {
       self.format = format
       try Self.checkWritten(format, for: library)
       return
     }
-    guard format is CSVFormat else {
+    guard format.name == FileFormats.csv.name else {
       throw .usage("--spreadsheet is for tables", hint: "Choose the format with --format csv.")
     }
-    self.format = CSVFormat(isForSpreadsheets: true)
+    self.format = FileFormats.spreadsheetCSV
   }
 
   private static func checkWritten(_ format: any FileFormat, for library: String) throws(CommandError) {

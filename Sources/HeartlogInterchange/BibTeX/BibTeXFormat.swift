@@ -4,18 +4,15 @@ import HeartlogLibraries
 /// BibTeX, as read and written by LaTeX, biblatex, JabRef, BibDesk, Zotero and Google Scholar.
 ///
 /// `crossref` inherits nothing.
-package struct BibTeXFormat: FileFormat {
-  package let name = "bibtex"
-  package let summary = "BibTeX, the bibliography of LaTeX"
-  package let fileExtensions = ["bib", "bibtex"]
-  package let isWritten = true
+struct BibTeXFormat: FileFormat {
+  let name = "bibtex"
+  let summary = "BibTeX, the bibliography of LaTeX"
+  let fileExtensions = ["bib", "bibtex"]
+  let isWritten = true
 
-  /// Creates the format, which has no settings.
-  package init() {}
+  func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     var isLineStart = true
     for (offset, byte) in beginning.enumerated() {
       switch byte {
@@ -28,9 +25,7 @@ package struct BibTeXFormat: FileFormat {
     return false
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var records = ReferenceRecords()
     var parser = BibTeXParser(bytes)
     while let piece = parser.next() {
@@ -54,7 +49,7 @@ package struct BibTeXFormat: FileFormat {
       .allSatisfy { line in (line.first { !$0.isASCIIWhiteSpace } ?? UInt8(ascii: "%")) == UInt8(ascii: "%") }
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     Array(BibTeXWriter.text(items).utf8)
   }
 }

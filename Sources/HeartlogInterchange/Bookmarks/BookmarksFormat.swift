@@ -12,21 +12,18 @@ import HeartlogLibraries
 ///
 /// Source:
 /// https://learn.microsoft.com/en-us/previous-versions/windows/internet-explorer/ie-developer/platform-apis/aa753582(v=vs.85)
-package struct BookmarksFormat: FileFormat {
-  package let name = "bookmarks"
-  package let summary = "a bookmarks file, as browsers import and export it"
-  package let fileExtensions = ["html", "htm"]
-  package let isWritten = true
+struct BookmarksFormat: FileFormat {
+  let name = "bookmarks"
+  let summary = "a bookmarks file, as browsers import and export it"
+  let fileExtensions = ["html", "htm"]
+  let isWritten = true
 
   /// The scheme of addresses for items that have no web page: `heartlog:recipes/ribollita`.
   private static let scheme = "heartlog:"
   private static let note = "@note"
   private static let collectionPrefix = FileCollections.prefix
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     if beginning.first(where: { !$0.isASCIIWhiteSpace }) == UInt8(ascii: "{") {
       return BrowserJSON.isRecognized(JSONDocument(beginning))
     }
@@ -38,9 +35,7 @@ package struct BookmarksFormat: FileFormat {
 
   // MARK: Reading
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var contents = FileContents()
     var collections = FileCollections()
     func take(_ bookmark: Bookmark) {
@@ -123,7 +118,7 @@ package struct BookmarksFormat: FileFormat {
 
   // MARK: Writing
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     var output = Array(
       """
       <!DOCTYPE NETSCAPE-Bookmark-file-1>

@@ -5,20 +5,17 @@ import HeartlogLibraries
 ///
 /// Source: https://github.com/citation-style-language/schema, csl-data.json 1.0.2. Its dates are days; times
 /// are stored in `custom`.
-package struct CSLFormat: FileFormat {
-  package let name = "csl-json"
-  package let summary = "CSL-JSON, as citation processors read it"
-  package let fileExtensions = ["json", "csljson"]
-  package let isWritten = true
+struct CSLFormat: FileFormat {
+  let name = "csl-json"
+  let summary = "CSL-JSON, as citation processors read it"
+  let fileExtensions = ["json", "csljson"]
+  let isWritten = true
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
+  func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
   /// Recognizes a first item with one of CSL's types; in a library without a descriptor, also with a date, a name or
   /// `custom` as only CSL writes them.
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let document = JSONDocument(beginning)
     guard let list = Self.list(in: document) ?? (document.isObject(document.root) ? document.root : nil),
       let first = document.isArray(list) ? document.elements(of: list).elements.first : list
@@ -38,9 +35,7 @@ package struct CSLFormat: FileFormat {
     return !library.isOpaque || isShaped || isNamed
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     guard document.isArray(document.root) || document.isObject(document.root) else {
       throw .invalidAnswer("JSON that is no array of items")
@@ -68,7 +63,7 @@ package struct CSLFormat: FileFormat {
     return first.value
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let references = ReferenceRecords.references(to: items) { try? PaperReference(csl: $0.csl) }
     return jsonLines(references.map(\.csl))
   }

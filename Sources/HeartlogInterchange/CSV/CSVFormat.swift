@@ -5,13 +5,13 @@ import HeartlogLibraries
 ///
 /// Source: RFC 4180. An empty cell is no value, and an empty cell in quotation marks is an empty text, as in
 /// Python's `csv.QUOTE_NOTNULL` and PostgreSQL's `COPY`.
-package struct CSVFormat: FileFormat {
-  package let name = "csv"
-  package let summary = "a table for spreadsheets, one row per item"
-  package let fileExtensions = ["csv"]
-  package let isWritten = true
+struct CSVFormat: FileFormat {
+  let name = "csv"
+  let summary = "a table for spreadsheets, one row per item"
+  let fileExtensions = ["csv"]
+  let isWritten = true
 
-  package let certainty = FileCertainty.shape
+  let certainty = FileCertainty.shape
 
   /// The libraries whose names for an id column are recognized in any library.
   private let libraries: LibraryRegistry
@@ -25,7 +25,7 @@ package struct CSVFormat: FileFormat {
   ///   - options: which column is the id, and how dates without an offset are read.
   ///   - isForSpreadsheets: whether texts that a spreadsheet takes for a formula are written with an apostrophe in
   ///     front of them. Reading removes it.
-  package init(
+  init(
     libraries: LibraryRegistry = .standard,
     options: FileFormats.ReadingOptions = FileFormats.ReadingOptions(),
     isForSpreadsheets: Bool = false
@@ -36,7 +36,7 @@ package struct CSVFormat: FileFormat {
   }
 
   /// Recognizes a header with a column that can be the id, above a row of as many cells.
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     var rows = CSVRows(beginning)
     guard case (_, .cells(let cells))? = rows.next() else { return false }
     if case (_, .cells(let row))? = rows.next(), row.count != cells.count, beginning.count < 65_536 {
@@ -45,9 +45,7 @@ package struct CSVFormat: FileFormat {
     return ([library] + libraries.descriptors).contains { CSVColumns.isHeader(cells, of: $0, options) }
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var rows = CSVRows(bytes)
     var contents = FileContents()
     guard let header = rows.next() else { return contents }
@@ -106,7 +104,7 @@ package struct CSVFormat: FileFormat {
     return (item, folders)
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let (columns, titles) = CSVColumns.header(for: items, of: library)
     func text(_ text: String, isQuoted: Bool = false) -> CSVRows.Cell {
       CSVRows.Cell(text: CSVCell.marked(text, isForSpreadsheets: isForSpreadsheets), isQuoted: isQuoted)

@@ -6,21 +6,18 @@ import HeartlogLibraries
 /// Longitude and latitude are the coordinates of the geometry, in that order. The other fields are
 /// properties, and so are `favoritedDate` and, if it is false, `isFavorite`. An item without a place has a
 /// null geometry.
-package struct GeoJSONFormat: FileFormat {
-  package let name = "geojson"
-  package let summary = "points on a map"
-  package let fileExtensions = ["geojson"]
-  package let isWritten = true
+struct GeoJSONFormat: FileFormat {
+  let name = "geojson"
+  let summary = "points on a map"
+  let fileExtensions = ["geojson"]
+  let isWritten = true
 
   private static let lon = "lon"
   private static let lat = "lat"
 
-  /// Creates the format, which has no settings.
-  package init() {}
+  func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.places) }
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.places) }
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let names = JSONOutline(beginning).objectNames
     guard names.contains("type") || names.contains("features") else { return false }
     let document = JSONDocument(beginning)
@@ -29,9 +26,7 @@ package struct GeoJSONFormat: FileFormat {
     return ["\"FeatureCollection\"", "\"Feature\""].contains(where: word.hasPrefix)
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     var contents = FileContents()
     let (members, failure) = document.members(of: document.root)
@@ -94,7 +89,7 @@ package struct GeoJSONFormat: FileFormat {
     return [Field(name: self.lon, value: lon), Field(name: self.lat, value: lat)]
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let features = try items.map { (item) throws(LibraryError) in
       try item.checkWritable(reserved: FieldName.all.union(["_id"]))
       return try Self.feature(item)

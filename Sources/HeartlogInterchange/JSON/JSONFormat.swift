@@ -4,24 +4,24 @@ import HeartlogLibraries
 /// A JSON list of objects with an id: `[{"id":"r1","name":"Ribollita"}, …]`. All other members are fields.
 ///
 /// It reads objects one after the other, too, as JSON Lines have them.
-package struct JSONFormat: FileFormat {
-  package let name = "json"
-  package let summary = "a JSON list of objects with an id, whose other members are fields"
-  package let fileExtensions = ["json"]
-  package let isWritten = true
-  package let certainty = FileCertainty.shape
+struct JSONFormat: FileFormat {
+  let name = "json"
+  let summary = "a JSON list of objects with an id, whose other members are fields"
+  let fileExtensions = ["json"]
+  let isWritten = true
+  let certainty = FileCertainty.shape
 
   private let options: FileFormats.ReadingOptions
 
   /// Creates the format.
   ///
   /// - Parameter options: which member holds the id, and how dates without an offset are read.
-  package init(options: FileFormats.ReadingOptions = FileFormats.ReadingOptions()) { self.options = options }
+  init(options: FileFormats.ReadingOptions = FileFormats.ReadingOptions()) { self.options = options }
 
   /// Recognizes a list whose first object has an id, and two such objects one after the other. A single object may
   /// be a whole file of any program. In the library of an app, the object has no members that its items do not have, or
   /// the date of an export.
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let outline = JSONOutline(beginning)
     if outline == .emptyArray { return true }
     let document = JSONDocument(beginning)
@@ -36,9 +36,7 @@ package struct JSONFormat: FileFormat {
     columns.id != nil || !columns.idCandidates.isEmpty
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     var contents = FileContents()
     guard document.isArray(document.root) || document.isObject(document.root) else {
@@ -97,7 +95,7 @@ package struct JSONFormat: FileFormat {
     }
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let elements = try items.map { (item) throws(LibraryError) in
       try item.checkWritable(reserved: FieldName.all)
       let state = [JSONMember].present([
@@ -111,28 +109,23 @@ package struct JSONFormat: FileFormat {
 }
 
 /// One JSON object per line, as `heartlog list --json` prints items. It holds everything in any library.
-package struct JSONLinesFormat: FileFormat {
-  package let name = "jsonl"
-  package let summary = "JSON Lines, one item per line, with everything that the store has"
-  package let fileExtensions = ["jsonl", "ndjson"]
-  package let isWritten = true
-
-  /// Creates the format, which has no settings.
-  package init() {}
+struct JSONLinesFormat: FileFormat {
+  let name = "jsonl"
+  let summary = "JSON Lines, one item per line, with everything that the store has"
+  let fileExtensions = ["jsonl", "ndjson"]
+  let isWritten = true
 
   /// The members of a line.
   private static let members: Set<String> = ["library", "id", "isFavorite", "favoritedDate", "fields"]
 
   /// Recognizes a first object with an id, and fields or a flag, and nothing that would be lost.
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let names = JSONOutline(beginning).objectNames
     return names.contains("id") && (names.contains("fields") || names.contains("isFavorite"))
       && names.isSubset(of: Self.members)
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var contents = FileContents()
     contents.takeLines(of: bytes) { (line) throws(LibraryError) in try Self.item(line, of: library.name) }
     return contents
@@ -157,7 +150,7 @@ package struct JSONLinesFormat: FileFormat {
     return item
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     items.flatMap { item in
       let members = [JSONMember].present([
         "library": .string(library.name), "id": .string(item.id), "isFavorite": .bool(item.isFavorite),
@@ -174,13 +167,13 @@ package struct JSONLinesFormat: FileFormat {
 /// The descriptor of a library defines the form of its app's records. What the app does not know is written
 /// into members that its decoder ignores: `favoritedDate`, and `fields` with the fields that have no member
 /// of their own.
-package struct UserDefaultsFormat: FileFormat {
-  package let name = "user-defaults"
-  package let summary =
+struct UserDefaultsFormat: FileFormat {
+  let name = "user-defaults"
+  let summary =
     "what the apps themselves keep: books with positions, settings, liked breed images, a catalog of cities"
-  package let fileExtensions = ["json"]
-  package let isWritten = true
-  package let certainty = FileCertainty.shape
+  let fileExtensions = ["json"]
+  let isWritten = true
+  let certainty = FileCertainty.shape
 
   /// The libraries whose records a library without a descriptor may have.
   private let libraries: LibraryRegistry
@@ -188,22 +181,20 @@ package struct UserDefaultsFormat: FileFormat {
   /// Creates the format.
   ///
   /// - Parameter libraries: the libraries whose records a library without a descriptor may have.
-  package init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
+  init(libraries: LibraryRegistry = .standard) { self.libraries = libraries }
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool {
+  func fits(_ library: any LibraryDescriptor) -> Bool {
     library.isOpaque || library.appRecords != nil
   }
 
   /// Recognizes only the records of the library's own app: a list of another library may look like any of them.
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     guard let records = library.appRecords else { return false }
     let outline = JSONOutline(beginning)
     return outline == .emptyArray || records.matches(outline)
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     if let records = library.appRecords { return try records.read(document) }
     guard document.isArray(document.root) else {
@@ -217,7 +208,7 @@ package struct UserDefaultsFormat: FileFormat {
     return try records.read(document)
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     for item in items { try item.checkWritable() }
     if let records = library.appRecords { return try records.write(items) }
     guard let first = items.first else { return jsonLines([]) }

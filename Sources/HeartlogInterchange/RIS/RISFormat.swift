@@ -3,27 +3,22 @@ import HeartlogLibraries
 
 /// RIS, as read and written by EndNote, Zotero, Mendeley and publishers, and the tagged text of PubMed and the Web of Science, which is only
 /// read. Unknown tags are ignored.
-package struct RISFormat: FileFormat {
-  package let name = "ris"
-  package let summary = "RIS, as reference managers exchange it"
-  package let fileExtensions = ["ris"]
-  package let isWritten = true
+struct RISFormat: FileFormat {
+  let name = "ris"
+  let summary = "RIS, as reference managers exchange it"
+  let fileExtensions = ["ris"]
+  let isWritten = true
 
-  /// Creates the format, which has no settings.
-  package init() {}
+  func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
 
-  package func fits(_ library: any LibraryDescriptor) -> Bool { library.mayHold(.publications) }
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     if TaggedText(ofDatabase: beginning) != nil { return true }
     // Some databases write a heading and number the records.
     let lines = beginning.split { $0 == 0x0A || $0 == 0x0D }
     return lines.lazy.compactMap { RISRecord.tag($0.drop(while: \.isASCIIWhiteSpace)) }.first == "TY"
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var references = ReferenceRecords()
     let kind = TaggedText(ofDatabase: bytes) ?? .ris
     let (records, strays) = kind.records(bytes)
@@ -47,7 +42,7 @@ package struct RISFormat: FileFormat {
     return try references.items()
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let references = ReferenceRecords.references(to: items) { reference in
       TaggedText.ris.records(Array(Self.record(reference).utf8)).records.first
         .flatMap { try? PaperReference($0) }

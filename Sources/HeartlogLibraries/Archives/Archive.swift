@@ -219,18 +219,15 @@ extension Archive {
 ///
 /// Sources: https://archive.org/developers/md-record.html,
 /// https://archive.org/help/aboutsearch.htm
-package struct ArchiveJSONFormat: FileFormat {
-  package let name = "archive-json"
-  package let summary = "identifiers, favorites, searches and items as archive.org sends them"
-  package let fileExtensions = ["json"]
-  package let isWritten = true
+struct ArchiveJSONFormat: FileFormat {
+  let name = "archive-json"
+  let summary = "identifiers, favorites, searches and items as archive.org sends them"
+  let fileExtensions = ["json"]
+  let isWritten = true
   /// `shape`: a list of strings may be anything.
-  package let certainty = FileCertainty.shape
+  let certainty = FileCertainty.shape
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     switch JSONOutline(beginning) {
     case .object(let names):
       // The metadata of an item may come after the long list of its files.
@@ -242,9 +239,7 @@ package struct ArchiveJSONFormat: FileFormat {
     }
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     var contents = FileContents()
     func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
@@ -288,7 +283,7 @@ package struct ArchiveJSONFormat: FileFormat {
     return item
   }
 
-  package func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
+  func write(_ items: [FileItem], of library: any LibraryDescriptor) throws(LibraryError) -> [UInt8] {
     let members = try items.map { (item) throws(LibraryError) in
       try item.checkWritable()
       return JSONValue.object(

@@ -132,22 +132,17 @@ package struct CueSheet {
 
 /// An answer of the LibriVox API: `{"books": […]}`. The id of a book is derived from LibriVox's own, so it is
 /// the same wherever it is read.
-package struct LibriVoxFormat: FileFormat {
-  package let name = "librivox"
-  package let summary = "audiobooks as the LibriVox API sends them"
-  package let fileExtensions = ["json"]
-  package let certainty = FileCertainty.member
+struct LibriVoxFormat: FileFormat {
+  let name = "librivox"
+  let summary = "audiobooks as the LibriVox API sends them"
+  let fileExtensions = ["json"]
+  let certainty = FileCertainty.member
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     JSONOutline(beginning).objectNames.contains("books")
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     let (members, failure) = document.members(of: document.root)
     guard let books = members["books"], document.isArray(books) else {

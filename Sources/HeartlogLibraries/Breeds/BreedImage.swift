@@ -145,22 +145,17 @@ struct ImageRecords: AppRecordList {
 }
 
 /// An answer of dog.ceo with images: `{"message": […], "status": "success"}`, or with one image as a string.
-package struct DogCeoFormat: FileFormat {
-  package let name = "dog-ceo"
-  package let summary = "images as the dog.ceo API sends them"
-  package let fileExtensions = ["json"]
-  package let certainty = FileCertainty.member
+struct DogCeoFormat: FileFormat {
+  let name = "dog-ceo"
+  let summary = "images as the dog.ceo API sends them"
+  let fileExtensions = ["json"]
+  let certainty = FileCertainty.member
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     JSONOutline(beginning).objectNames.contains("message")
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     let document = JSONDocument(bytes)
     let (members, failure) = document.members(of: document.root)
     guard let message = members["message"] else {

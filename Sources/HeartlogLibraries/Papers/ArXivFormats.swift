@@ -2,22 +2,17 @@ import Heartlog
 
 /// An answer of the arXiv API: an Atom feed. If the answer is an error, it is refused with arXiv's own
 /// message.
-package struct ArXivAtomFormat: FileFormat {
-  package let name = "arxiv-atom"
-  package let summary = "an Atom feed of the arXiv API"
-  package let fileExtensions = ["atom", "xml"]
+struct ArXivAtomFormat: FileFormat {
+  let name = "arxiv-atom"
+  let summary = "an Atom feed of the arXiv API"
+  let fileExtensions = ["atom", "xml"]
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let text = String(decoding: beginning, as: UTF8.self)
     return text.contains("<feed") && text.contains("arxiv.org/")
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var contents = FileContents()
     var line = 1
     var counted = 0
@@ -93,24 +88,19 @@ extension Paper {
 }
 
 /// The metadata snapshot of arXiv, with one JSON object per line. Each paper is read in its latest version.
-package struct ArXivSnapshotFormat: FileFormat {
-  package let name = "arxiv-jsonl"
-  package let summary = "lines of the metadata snapshot of arXiv"
+struct ArXivSnapshotFormat: FileFormat {
+  let name = "arxiv-jsonl"
+  let summary = "lines of the metadata snapshot of arXiv"
   /// Empty: these files have the extensions of JSON Lines, so only their content identifies them.
-  package let fileExtensions: [String] = []
+  let fileExtensions: [String] = []
 
-  /// Creates the format, which has no settings.
-  package init() {}
-
-  package func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
+  func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     let text = String(decoding: beginning, as: UTF8.self)
     return text.drop(while: \.isWhitespace).first == "{" && text.contains("\"submitter\"")
       && text.contains("\"authors\"")
   }
 
-  package func read(
-    _ bytes: [UInt8], for library: any LibraryDescriptor
-  ) throws(LibraryError) -> FileContents {
+  func read(_ bytes: [UInt8], for library: any LibraryDescriptor) throws(LibraryError) -> FileContents {
     var contents = FileContents()
     contents.takeLines(of: bytes) { (line) throws(LibraryError) in
       let record = try LibraryError.checking(JSONValue.parse(Array(line)))

@@ -56,7 +56,7 @@ extension FuzzTarget {
     guard format.isWritten else { return seeds }
     for library in fitting.dropLast() {
       let lines = try fixtures.lines("items/\(library).jsonl", byteCountMax: 900)
-      let read = try JSONLinesFormat().read(lines, for: LibraryRegistry.standard[library])
+      let read = try FileFormats.jsonLines.read(lines, for: LibraryRegistry.standard[library])
       let items = read.records.map(\.item.kept)
       if let bytes = try? format.write(items, of: LibraryRegistry.standard[library]), bytes.count < 2_000 {
         seeds += [seed("items-\(library)", library, bytes)].compactMap { $0 }
