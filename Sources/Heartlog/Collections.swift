@@ -9,12 +9,12 @@ public struct ItemCollection: Sendable {
   /// At least one byte of UTF-8 without control characters. With the prefix `@in/` it must be a valid field name.
   public let name: String
 
-  static let fieldPrefix = "@in/"
+  private static let fieldPrefix = "@in/"
 
   /// Returns the collection that a field belongs to; nil for any other field.
   package static func name(ofField field: String) -> String? {
     field.utf8.starts(with: fieldPrefix.utf8) && field.utf8.count > fieldPrefix.utf8.count
-      ? String(field.dropFirst(fieldPrefix.count)) : nil
+      ? String(decoding: field.utf8.dropFirst(fieldPrefix.utf8.count), as: UTF8.self) : nil
   }
 
   /// The field that holds the places in a collection.
@@ -259,13 +259,8 @@ extension FavoritesLibrary {
 
   /// The names of all collections that contain an item, sorted by bytes. One pass over the library.
   public var collections: [String] {
-    var names: Set<[UInt8]> = []
-    for item in items() {
-      for field in item.fields where field.name.hasPrefix(ItemCollection.fieldPrefix) {
-        names.insert(Array(field.name.utf8.dropFirst(ItemCollection.fieldPrefix.utf8.count)))
-      }
-    }
-    return names.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
+    let names = items().flatMap { item in item.fields.compactMap { ItemCollection.name(ofField: $0.name) } }
+    return Set(names.map(UTF8Key.init)).map(\.text).sorted { $0.bytesPrecede($1) }
   }
 }
 

@@ -41,7 +41,7 @@ struct PaperReference: Sendable {
     updatedDate = date("updatedDate")
     link = text("linkURL")
     pdf = text("pdfURL")
-    note = text("@note")
+    note = text(FavoritesLibrary.noteField)
     favoritedDate = item.favoritedDate.map { ReferenceDate(time: $0) }
   }
 
@@ -116,7 +116,7 @@ extension PaperReference {
     told("updatedDate", updatedDate)
     told("pdfURL", pdf.flatMap(Self.address))
     told("linkURL", link.flatMap(Self.address))
-    told("@note", note)
+    told(FavoritesLibrary.noteField, note)
     if arXiv != nil { told("doi", doi) }
 
     for field in try defaults() where item.value(of: field.name) == nil { item.defaults.append(field) }

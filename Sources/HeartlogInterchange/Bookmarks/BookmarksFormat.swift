@@ -20,8 +20,6 @@ struct BookmarksFormat: FileFormat {
 
   /// The scheme of addresses for items that have no web page: `heartlog:recipes/ribollita`.
   private static let scheme = "heartlog:"
-  private static let note = "@note"
-  private static let collectionPrefix = FileCollections.prefix
 
   func recognizes(_ beginning: [UInt8], for library: any LibraryDescriptor) -> Bool {
     if beginning.first(where: { !$0.isASCIIWhiteSpace }) == UInt8(ascii: "{") {
@@ -88,7 +86,7 @@ struct BookmarksFormat: FileFormat {
     }
     var item = try item(at: bookmark.address, title: bookmark.title, in: library)
     item.favoritedDate = bookmark.date
-    if !bookmark.note.isEmpty { item.set(note, .string(bookmark.note)) }
+    if !bookmark.note.isEmpty { item.set(FavoritesLibrary.noteField, .string(bookmark.note)) }
     return item
   }
 
@@ -156,8 +154,7 @@ struct BookmarksFormat: FileFormat {
     if let date = item.favoritedDate {
       attribute(Bookmark.addDateName, String(date >= 0 ? date / 1_000 : (date - 999) / 1_000))
     }
-    let collections = item.fields.filter { $0.name.hasPrefix(collectionPrefix) }
-      .map { String($0.name.dropFirst(collectionPrefix.count)) }
+    let collections = item.fields.compactMap { ItemCollection.name(ofField: $0.name) }
     let tags = (item["tags"]?.texts ?? []) + collections
     if !tags.isEmpty { attribute(Bookmark.tagsName, tags.joined(separator: ",")) }
     attribute(Bookmark.libraryName, library.name)
@@ -167,7 +164,7 @@ struct BookmarksFormat: FileFormat {
     output.append(UInt8(ascii: ">"))
     HTMLText.append(library.bookmarkTitle(of: item).collapsed, to: &output)
     output += "</A>\n".utf8
-    if let note = item[note]?.text {
+    if let note = item[FavoritesLibrary.noteField]?.text {
       output += "        <DD>".utf8
       HTMLText.append(note, to: &output)
       output.append(UInt8(ascii: "\n"))

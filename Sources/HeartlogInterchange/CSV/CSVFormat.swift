@@ -285,13 +285,11 @@ struct CSVColumns {
       isLiteral || !column.name.hasPrefix("@") ? column.name : String(column.name.dropFirst())
     }
     if isLiteral, !others.contains(where: { $0.hasPrefix("@") }) {
-      columns.append(Column(name: noteName, role: .field, kind: nil))
-      titles.append(noteName)
+      columns.append(Column(name: FavoritesLibrary.noteField, role: .field, kind: nil))
+      titles.append(FavoritesLibrary.noteField)
     }
     return (columns, titles)
   }
-
-  private static let noteName = "@note"
 
   /// Whether a title is a store's own field name without the @.
   private static func isShortened(_ title: String) -> Bool { title == "note" || title.hasPrefix("in/") }

@@ -117,8 +117,6 @@ struct ItemColumns {
 
 /// The collections that the folders and tags of a file become. Each has the order of the file.
 struct FileCollections {
-  static let prefix = "@in/"
-
   private var ids: [String: [[UInt8]]] = [:]
   private var seen: [String: Set<[UInt8]>] = [:]
   private var unusable: [(line: Int, name: String)] = []
@@ -127,7 +125,7 @@ struct FileCollections {
   mutating func insert(_ id: String, into names: [String], line: Int) {
     let id = Array(id.utf8)
     for name in names {
-      if (try? NameRules.checkFieldName(Self.prefix + name)) == nil {
+      if (try? NameRules.checkFieldName(ItemCollection.field(of: name))) == nil {
         unusable.append((line, name))
       } else if seen[name, default: []].insert(id).inserted {
         ids[name, default: []].append(id)
@@ -145,7 +143,7 @@ struct FileCollections {
     var fields: [[UInt8]: [Field]] = [:]
     for (name, ids) in ids {
       for (id, key) in zip(ids, OrderKey.spread(ids.count)) {
-        fields[id, default: []].append(Field(name: Self.prefix + name, value: .string(key.text)))
+        fields[id, default: []].append(Field(name: ItemCollection.field(of: name), value: .string(key.text)))
       }
     }
     contents.changeItems { item in
