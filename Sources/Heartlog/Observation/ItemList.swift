@@ -39,23 +39,7 @@ public struct ItemList<Item>: RandomAccessCollection {
   }
 
   /// Passes over a list in O(1) an item.
-  public struct Iterator: IteratorProtocol {
-    fileprivate var chunks: Array<[Item]>.Iterator
-    fileprivate var current: Array<Item>.Iterator
-
-    /// Returns the next item; nil after the last one.
-    public mutating func next() -> Item? {
-      while true {
-        if let item = current.next() { return item }
-        guard let chunk = chunks.next() else { return nil }
-        current = chunk.makeIterator()
-      }
-    }
-  }
-
-  public func makeIterator() -> Iterator {
-    Iterator(chunks: chunks.makeIterator(), current: [].makeIterator())
-  }
+  public func makeIterator() -> FlattenSequence<[[Item]]>.Iterator { chunks.joined().makeIterator() }
 
   mutating func insert(_ item: Item, at position: Int) {
     precondition(position >= 0 && position <= count, "a position in the list or at its end")
