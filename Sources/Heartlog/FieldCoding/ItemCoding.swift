@@ -85,8 +85,13 @@ final class ItemEncoder: ValueEncoder {
 
   override func set(_ value: JSONValue, for name: String) {
     let value = fieldValue(value, of: name)
-    if !Self.isSound(name) {
-      do throws(FieldCodingError) { try Self.check(name) } catch { failure = failure ?? error }
+    do throws(MalformedError) {
+      if name.utf8.first == UInt8(ascii: "@") {
+        throw MalformedError("names that begin with @ are the store's own")
+      }
+      try NameRules.checkFieldName(name)
+    } catch {
+      failure = failure ?? FieldCodingError(field: name, reason: error.reason)
     }
     if fields.isEmpty { fields.reserveCapacity(8) }
     fields.append(Field(name: name, value: value))
@@ -105,30 +110,6 @@ final class ItemEncoder: ValueEncoder {
     set(.null, for: name)
     children.append((fields.count - 1, child))
     return child
-  }
-
-  /// A quick check that accepts only short names of printable ASCII.
-  private static func isSound(_ name: String) -> Bool {
-    let bytes = name.utf8
-    guard let first = bytes.first, first != UInt8(ascii: "@"), bytes.count <= Limits.fieldNameBytesMax else {
-      return false
-    }
-    return bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
-  }
-
-  private static func check(_ name: String) throws(FieldCodingError) {
-    guard (1...Limits.fieldNameBytesMax).contains(name.utf8.count) else {
-      throw FieldCodingError(
-        field: name,
-        reason: "a name of \(name.utf8.count) bytes, which must be 1 to \(Limits.fieldNameBytesMax)")
-    }
-    guard name.utf8.first != UInt8(ascii: "@") else {
-      throw FieldCodingError(field: name, reason: "names that begin with @ are the store's own")
-    }
-    // The other rules were checked above.
-    do { try NameRules.checkFieldName(name) } catch {
-      throw FieldCodingError(field: name, reason: "a control character in the name")
-    }
   }
 }
 
