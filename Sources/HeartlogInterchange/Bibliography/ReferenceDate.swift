@@ -40,21 +40,31 @@ struct ReferenceDate: Hashable, Sendable {
   }
 
   private init?(numeric text: String) {
-    var scanner = Scanner(bytes: Array(text.withoutOuterWhiteSpace.utf8))
-    guard let year = scanner.number(4, 4) else { return nil }
-    let separator = scanner.takeAny("-./")
-    let month = separator == nil ? nil : scanner.number(1, 2)
+    var rest = text.withoutOuterWhiteSpace[...]
+    func number(_ digits: ClosedRange<Int>) -> Int? {
+      let found = rest.prefix { $0.isASCII && $0.isNumber }
+      guard digits.contains(found.count) else { return nil }
+      rest = rest.dropFirst(found.count)
+      return Int(found)
+    }
+    func takeAny(_ characters: String) -> Character? {
+      guard let first = rest.first, characters.contains(first) else { return nil }
+      rest = rest.dropFirst()
+      return first
+    }
+    guard let year = number(4...4) else { return nil }
+    let separator = takeAny("-./")
+    let month = separator == nil ? nil : number(1...2)
     // Another separator begins the end of a range: "2020-05/2020-06".
-    let day = month != nil && scanner.takeAny("-./", only: separator) != nil ? scanner.number(1, 2) : nil
+    let day = month != nil && separator.flatMap({ takeAny(String($0)) }) != nil ? number(1...2) : nil
     // Of a season or another part of the year, only the year is kept.
     guard
       let date = Self(year: year, month: month, day: day) ?? Self(year: year, month: month)
         ?? Self(year: year)
     else { return nil }
     self = date
-    guard day != nil, date.parts == 3, scanner.takeAny("Tt /") != nil else { return }
-    let time = String(decoding: scanner.bytes[scanner.offset...], as: UTF8.self)
-    if time.contains(":"), let exact = try? FileDate.time("\(date.dayText) \(time)") {
+    guard day != nil, date.parts == 3, takeAny("Tt /") != nil else { return }
+    if rest.contains(":"), let exact = try? FileDate.time("\(date.dayText) \(rest)") {
       self.init(time: exact)
     }
   }
@@ -168,30 +178,6 @@ struct ReferenceDate: Hashable, Sendable {
         return ReferenceDate(year: year, month: second, day: first)
       }
       return ReferenceDate(year: year, month: second > 12 ? first : nil, day: second > 12 ? second : nil)
-    }
-  }
-
-  private struct Scanner {
-    let bytes: [UInt8]
-    var offset = 0
-
-    mutating func number(_ least: Int, _ most: Int) -> Int? {
-      let digits = bytes[offset...].prefix(most).prefix { (0x30...0x39).contains($0) }
-      let end = offset + digits.count
-      guard digits.count >= least, end == bytes.count || !(0x30...0x39).contains(bytes[end]) else {
-        return nil
-      }
-      offset = end
-      return Int(String(decoding: digits, as: UTF8.self))
-    }
-
-    mutating func takeAny(_ characters: StaticString, only: UInt8? = nil) -> UInt8? {
-      let those = UnsafeBufferPointer(start: characters.utf8Start, count: characters.utf8CodeUnitCount)
-      guard offset < bytes.count, those.contains(bytes[offset]), only == nil || only == bytes[offset] else {
-        return nil
-      }
-      offset += 1
-      return bytes[offset - 1]
     }
   }
 }
