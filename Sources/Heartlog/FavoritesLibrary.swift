@@ -29,8 +29,7 @@ public struct FavoritesLibrary: Sendable {
       store.refreshForReading()
       logged = store.projection.item(id, in: key)
     }
-    guard let localValues else { return logged }
-    return localValues.item(id, logged)
+    return localFields.isEmpty ? logged : withLocalValues(id, logged)
   }
 
   /// Returns whether an item is a favorite. One lookup. Inside `write { }` it sees the closure's changes.
@@ -61,10 +60,10 @@ public struct FavoritesLibrary: Sendable {
   /// Returns the favorites newest first, then by id every other item that has a value or once was a favorite. O(n log n).
   package func all() -> [ItemState] {
     let logged = store.read { $0.all(in: name) }
-    guard let localValues else { return logged }
+    guard !localFields.isEmpty else { return logged }
     let tombstones = Set(logged.lazy.filter(\.isTombstone).map { UTF8Key($0.id) })
     return ListOrder.newestFirst.sorted(
-      localValues.allItems(logged).filter { $0.isVisible || tombstones.contains(UTF8Key($0.id)) })
+      allWithLocalValues(logged).filter { $0.isVisible || tombstones.contains(UTF8Key($0.id)) })
   }
 
   /// Returns every item that was ever written, in no particular order. Inside `write { }` they include the closure's changes.
@@ -75,7 +74,7 @@ public struct FavoritesLibrary: Sendable {
       } else {
         store.read { Array($0.items(in: name)) }
       }
-    return localValues?.allItems(logged) ?? logged
+    return localFields.isEmpty ? logged : allWithLocalValues(logged)
   }
 
   /// The number of favorites, items and events in the library. O(1). Inside `write { }` these are the numbers without

@@ -14,21 +14,49 @@ extension FavoritesLibrary {
     return library
   }
 
-  /// What this library shows of device-local fields; nil if none of its fields is.
-  var localValues: LocalValues? {
-    guard !localFields.isEmpty else { return nil }
-    return LocalValues(
-      names: localFields, library: name, stored: store.localStore,
-      changes: WriteTransaction.joined(by: store)?.localChanges)
-  }
-
   /// Tells when a local value may have changed; nil if no field is local.
   package var localChanges: Changes? {
     localFields.isEmpty ? nil : Changes(store.localStore.hub, library: name)
   }
 
+  /// The local values of an item, sorted by the bytes of their names, without nulls. Inside `write { }` they include the closure's changes.
+  private func localValues(of id: String) -> [Field] {
+    let stored = store.localStore.fields(of: id, in: name)
+    let changed = WriteTransaction.joined(by: store)?.localChanges.fields(of: id, in: name) ?? []
+    return (changed.isEmpty ? stored : stored.setting(changed))
+      .filter { !$0.value.isNull && localFields.contains($0.name) }
+  }
+
+  /// An item without logged values of local fields, and with the local values.
+  ///
+  /// - Parameter logged: the item in the log; nil if it was never written there.
+  func withLocalValues(_ id: String, _ logged: ItemState?) -> ItemState? {
+    let local = localValues(of: id)
+    guard let logged else {
+      return local.isEmpty ? nil : ItemState(id: id, isFavorite: false, fields: local)
+    }
+    guard !local.isEmpty || logged.fields.contains(where: { localFields.contains($0.name) }) else {
+      return logged
+    }
+    return ItemState(
+      id: id, isFavorite: logged.isFavorite, favoritedMoment: logged.favoritedMoment,
+      fields: ItemFields(logged.fields.filter { !localFields.contains($0.name) }.setting(local)))
+  }
+
   /// Items of the log, with the local values in place of logged ones.
-  func withLocalValues(_ logged: [ItemState]) -> [ItemState] { localValues?.items(logged) ?? logged }
+  func withLocalValues(_ logged: [ItemState]) -> [ItemState] {
+    localFields.isEmpty ? logged : logged.map { withLocalValues($0.id, $0) ?? $0 }
+  }
+
+  /// All items of the log, with the local values, and those that have local values only.
+  func allWithLocalValues(_ logged: [ItemState]) -> [ItemState] {
+    var ids = store.localStore.items(in: name)
+    let changes = WriteTransaction.joined(by: store)?.localChanges.items ?? []
+    ids += changes.filter { $0.library == name }.map(\.item)
+    var known = Set(logged.map { UTF8Key($0.id) })
+    let others = ids.filter { known.insert(UTF8Key($0)).inserted }
+    return withLocalValues(logged) + others.compactMap { withLocalValues($0, nil) }
+  }
 
   /// `perform` for a library with device-local fields: these go to the local values, all others to the log.
   func performApart(
@@ -75,51 +103,8 @@ extension FavoritesLibrary {
       try store.localStore.refresh()
       transaction.localChanges.areFresh = true
     }
-    let known = ItemFields(localValues?.fields(of: id) ?? [])
+    let known = ItemFields(localValues(of: id))
     return local.filter { (known[$0.name] ?? .null) != $0.value }
-  }
-}
-
-/// The device-local values that a library shows in place of logged ones.
-struct LocalValues {
-  let names: Set<String>
-  let library: String
-  let stored: LocalStore
-  /// The changes of the `write { }` closure that reads.
-  let changes: LocalChanges?
-
-  /// The local values of an item, sorted by the bytes of their names, without nulls.
-  func fields(of id: String) -> [Field] {
-    let stored = stored.fields(of: id, in: library).filter { names.contains($0.name) }
-    let changed = changes?.fields(of: id, in: library) ?? []
-    guard !changed.isEmpty else { return stored }
-    return stored.setting(changed).filter { !$0.value.isNull && names.contains($0.name) }
-  }
-
-  /// An item without logged values of local fields, and with the local values.
-  ///
-  /// - Parameter logged: the item in the log; nil if it was never written there.
-  func item(_ id: String, _ logged: ItemState?) -> ItemState? {
-    let local = fields(of: id)
-    guard let logged else {
-      return local.isEmpty ? nil : ItemState(id: id, isFavorite: false, fields: local)
-    }
-    guard !local.isEmpty || logged.fields.contains(where: { names.contains($0.name) }) else { return logged }
-    return ItemState(
-      id: id, isFavorite: logged.isFavorite, favoritedMoment: logged.favoritedMoment,
-      fields: ItemFields(logged.fields.filter { !names.contains($0.name) }.setting(local)))
-  }
-
-  /// Items of the log, as `item(_:_:)` shows each.
-  func items(_ logged: [ItemState]) -> [ItemState] { logged.map { item($0.id, $0) ?? $0 } }
-
-  /// All items of the log, as `item(_:_:)` shows each, and those that have local values only.
-  func allItems(_ logged: [ItemState]) -> [ItemState] {
-    var ids = stored.items(in: library)
-    ids += changes?.items.filter { $0.library == library }.map(\.item) ?? []
-    var known = Set(logged.map { UTF8Key($0.id) })
-    let others = ids.filter { known.insert(UTF8Key($0)).inserted }
-    return items(logged) + others.compactMap { item($0, nil) }
   }
 }
 
