@@ -27,7 +27,7 @@ extension FavoritesStore {
   public func write<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> R {
-    try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }.result
+    try writeReturningCommit(origin: origin, durability: durability, time: time, body).result
   }
 
   /// Like `write`, but also returns the commit. The commit is nil if there was nothing to write, or inside another `write`, whose commit
@@ -38,7 +38,8 @@ extension FavoritesStore {
   public func writeReturningCommit<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> (result: R, commit: Commit?) {
-    try writeCommit(origin: origin, durability: durability, time: time) { _ in try body() }
+    if WriteTransaction.joined(by: self) != nil { return (try body(), nil) }
+    return try finish(try stage(origin: origin, durability: durability, time: time) { _ in try body() })
   }
 
   /// Runs `body` as `write` does, on the current state, and discards its changes. Use it for a dry run.
@@ -91,13 +92,6 @@ extension FavoritesStore {
     return try log.write(
       operation, on: id, in: library, durability: options.durability, origin: options.origin
     ) { () throws(HeartlogError) in try wallTime(nil) }
-  }
-
-  private func writeCommit<R>(
-    origin: String?, durability: Durability?, time: Milliseconds?, _ body: (WriteTransaction) throws -> R
-  ) throws -> (result: R, commit: Commit?) {
-    if let transaction = WriteTransaction.joined(by: self) { return (try body(transaction), nil) }
-    return try finish(try stage(origin: origin, durability: durability, time: time, body))
   }
 
   /// Runs `body` and queues its writes as one commit. `finish` waits for the outcome.
