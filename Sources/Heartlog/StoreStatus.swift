@@ -165,7 +165,7 @@ extension FavoritesStore {
   /// - Throws: `HeartlogError`; `notFound` if the store has no commits of the replica, `invalid` for the store's own replica, `misuse` inside
   ///   `write { }`.
   @discardableResult
-  public func drop(_ replica: ReplicaID) throws(HeartlogError) -> String {
+  package func drop(_ replica: ReplicaID) throws(HeartlogError) -> String {
     try refuseInsideWrite("drop")
     guard let path = try log.dropStream(replica) else {
       throw HeartlogError(.notFound, "there is no replica \(replica) in this store")
@@ -178,7 +178,7 @@ extension FavoritesStore {
   /// - Returns: Whether it was dropped.
   /// - Throws: `HeartlogError`; `misuse` inside `write { }`.
   @discardableResult
-  public func keep(_ replica: ReplicaID) throws(HeartlogError) -> Bool {
+  package func keep(_ replica: ReplicaID) throws(HeartlogError) -> Bool {
     try refuseInsideWrite("keep")
     return try log.keepStream(replica)
   }

@@ -45,7 +45,7 @@ extension FavoritesStore {
   ///   - moment: the last moment to replay; the end of the log if nil.
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: `notFound` if the log does not contain the event or the commit; `inputOutput` if a file cannot be read.
-  public func replay(
+  package func replay(
     upTo moment: LogMoment? = nil, progress: LogProgress? = nil
   ) throws(HeartlogError) -> (state: FavoritesState, findings: [Finding]) {
     try heartlogErrors {
