@@ -65,7 +65,7 @@ public enum HeartlogCLI {
         context.warnAboutDroppedSnapshots()
         context.warnAboutClosedStores()
       }
-      exitCode = try type.init(arguments).run(context)
+      exitCode = try type.run(arguments, context)
     }
     try context.output.flush()
     return exitCode

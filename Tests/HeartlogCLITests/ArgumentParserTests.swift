@@ -42,31 +42,61 @@ struct ArgumentParserTests {
         Issue.record("\(words) is no command")
         continue
       }
-      #expect(try ListCommand(arguments).library == "books")
+      #expect(arguments.text(.library) == "books")
     }
   }
 
-  @Test("the options of list arrive typed")
+  /// The values of an option, by its spelling.
+  private func values(_ spelling: String, _ words: String...) throws -> [String] {
+    let arguments = try arguments(words)
+    return arguments.texts(try #require(arguments.command.options.first { $0.spelling == spelling }))
+  }
+
+  private func values(of name: String, _ words: String...) throws -> [String] {
+    let arguments = try arguments(words)
+    return arguments.texts(try #require(arguments.command.arguments.first { $0.name == name }))
+  }
+
+  @Test("options stand before, between and after arguments")
   func list() throws {
-    let list = try ListCommand(
-      arguments(["list", "--all", "cities", "--order=id", "--limit", "7", "--match", "Sã o"]))
-    #expect(list.isAll && list.order == .id && list.limit == 7 && list.match == "Sã o")
-    let plain = try ListCommand(arguments(["list", "cities"]))
-    #expect(!plain.isAll && plain.order == .newest && plain.limit == nil && plain.match == nil)
+    let words = ["list", "--all", "cities", "--order=id", "--limit", "7", "--match", "Sã o"]
+    let list = try arguments(words)
+    let texts = list.command.options.map { list.texts($0) }
+    #expect(texts == [[""], ["id"], ["7"], ["Sã o"], [], [], [], []] && list.text(.library) == "cities")
+    let plain = try arguments(["list", "cities"])
+    #expect(plain.command.options.allSatisfy { !plain.has($0) })
   }
 
   @Test("a short option takes its value attached or apart, and flags are written together")
   func shortOptions() throws {
-    #expect(try LogCommand(arguments(["log", "-n", "5"])).last == 5)
-    #expect(try LogCommand(arguments(["log", "-n5"])).last == 5)
-    let both = try LogCommand(arguments(["log", "-fn5", "books", "b1"]))
-    #expect(both.follows && both.last == 5 && both.library == "books" && both.item == "b1")
+    #expect(try values("-n", "log", "-n", "5") == ["5"])
+    #expect(try values("-n", "log", "-n5") == ["5"])
+    let both = ["log", "-fn5", "books", "b1"]
+    let arguments = try arguments(both)
+    #expect(arguments.command.options.map { arguments.texts($0) } == [[], [], [], ["5"], [""]])
+    #expect(arguments.command.arguments.map { arguments.texts($0) } == [["books"], ["b1"]])
   }
 
   @Test("a repeatable option keeps all its values in order")
   func repeatable() throws {
-    let log = try LogCommand(arguments(["log", "--replica", "phone", "--replica=3f"]))
-    #expect(log.replicas == ["phone", "3f"])
+    #expect(try values("--replica", "log", "--replica", "phone", "--replica=3f") == ["phone", "3f"])
+  }
+
+  @Test(
+    "options that contradict each other, or lack what they belong to, are refused",
+    arguments: [
+      (["sync", "folder:x", "--encrypted", "--pull"], "--encrypted cannot be used with --pull"),
+      (["prove", "--checkpoint", "-o", "x"], "--checkpoint cannot be used with --output"),
+      (["list", "books", "--collection", "a", "--all"], "--collection cannot be used with --all"),
+      (["list", "books", "--exact"], "--exact can be used with --match only"),
+      (["undo", "--last", "--library", "books"], "--library can be used with --since and --after only"),
+      (["devices", "forks", "--keys"], "--keys can be used with devices list only"),
+      (["keys", "pair", "--stdio", "--join"], "--join can be used with keys pair PEER only"),
+    ])
+  func contradictory(words: [String], message: String) {
+    let captured = CapturedOutput()
+    let exitCode = HeartlogCLI.run(arguments: words, environment: [:], output: captured.output, clock: .test)
+    #expect(exitCode == 64 && captured.error.contains("\(message). Usage: "), "\(captured.error)")
   }
 
   @Test("the value of an option that may lack one is the next word if that can be its value")
@@ -87,28 +117,29 @@ struct ArgumentParserTests {
 
   @Test("negative numbers and a hyphen alone are arguments", arguments: ["-7", "-.5", "-", "-0x"])
   func hyphenArguments(word: String) throws {
-    #expect(try ShowCommand(arguments(["show", "cities", word])).item == word)
+    #expect(try values(of: "ID", "show", "cities", word) == [word])
   }
 
   @Test("-- ends options, and a second one is an argument")
   func doubleHyphen() throws {
-    #expect(try ShowCommand(arguments(["show", "--", "cities", "--json"])).item == "--json")
-    #expect(try ShowCommand(arguments(["show", "cities", "--", "--"])).item == "--")
-    #expect(try ShowCommand(arguments(["--", "show", "cities", "-x"])).item == "-x")
+    #expect(try values(of: "ID", "show", "--", "cities", "--json") == ["--json"])
+    #expect(try values(of: "ID", "show", "cities", "--", "--") == ["--"])
+    #expect(try values(of: "ID", "--", "show", "cities", "-x") == ["-x"])
   }
 
   @Test("an equals sign in a value stays in it, and an empty value is one")
   func attachedValues() throws {
-    #expect(try ListCommand(arguments(["list", "books", "--match=a=b"])).match == "a=b")
-    #expect(try ListCommand(arguments(["list", "books", "--match="])).match == "")
-    #expect(try ListCommand(arguments(["list", "books", "--match=--all"])).match == "--all")
+    #expect(try values("--match", "list", "books", "--match=a=b") == ["a=b"])
+    #expect(try values("--match", "list", "books", "--match=") == [""])
+    #expect(try values("--match", "list", "books", "--match=--all") == ["--all"])
   }
 
   @Test("apply reads standard input without FILE and with a hyphen")
   func applyFile() throws {
-    #expect(try ApplyCommand(arguments(["apply"])).path == nil)
-    #expect(try ApplyCommand(arguments(["apply", "-"])).path == nil)
-    #expect(try ApplyCommand(arguments(["apply", "x.jsonl", "--ack"])).path == "x.jsonl")
+    let file = ApplyCommand.description.arguments[0]
+    #expect(try arguments(["apply"]).path(file) == nil)
+    #expect(try arguments(["apply", "-"]).path(file) == nil)
+    #expect(try arguments(["apply", "x.jsonl", "--ack"]).path(file) == "x.jsonl")
   }
 
   @Test("help and version win over what is missing")
@@ -175,7 +206,7 @@ struct ArgumentParserTests {
   func limits() throws {
     let item = String(repeating: "x", count: 4_096)
     let library = String(repeating: "a", count: 64)
-    #expect(try ShowCommand(arguments(["show", library, item])).item == item)
+    #expect(try values(of: "ID", "show", library, item) == [item])
     #expect(message("show", library, item + "x") != nil)
   }
 }

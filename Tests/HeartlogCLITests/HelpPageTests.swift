@@ -24,7 +24,7 @@ struct HelpPageTests {
     }
   }
 
-  @Test("every example is a command line that parses")
+  @Test("every example is a command line whose arguments fit together")
   func examplesParse() throws {
     for command in CommandTable.heartlog.commands {
       for example in command.examples {
@@ -35,8 +35,13 @@ struct HelpPageTests {
           continue
         }
         #expect(arguments.command.name == command.name, "\(example.line)")
-        let type = try #require(CommandTable.types.first { $0.description.name == command.name })
-        _ = try type.init(arguments)
+        // Without a store, a command gets no further; those that need none, or read standard input first, are left out.
+        guard !["init", "join"].contains(command.name), !words.contains("-") else { continue }
+        let captured = CapturedOutput()
+        let exitCode = HeartlogCLI.run(
+          arguments: words, environment: ["HEARTLOG_STORE": "/dev/null/store"], output: captured.output,
+          clock: .test)
+        #expect(exitCode != ExitCode.usage.rawValue, "\(example.line): \(captured.error)")
       }
     }
   }

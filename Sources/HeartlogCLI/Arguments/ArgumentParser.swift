@@ -289,6 +289,18 @@ struct Arguments: Sendable {
     optionalText(argument).flatMap { try? Moment($0, label: argument.name, clock: clock) }
   }
 
+  /// Throws if one of these options is given without what it belongs to.
+  func allow(_ options: Option..., onlyWith what: String, if isMet: Bool) throws(CommandError) {
+    guard let option = options.first(where: has), !isMet else { return }
+    throw command.misused("\(option.spelling) can be used with \(what) only")
+  }
+
+  /// Throws if an option is given together with one that contradicts it.
+  func refuse(_ option: Option, with others: Option...) throws(CommandError) {
+    guard has(option), let other = others.first(where: has) else { return }
+    throw command.misused("\(option.spelling) cannot be used with \(other.spelling)")
+  }
+
   /// The events that were given.
   func events(_ argument: Argument) -> [Moment] { texts(argument).compactMap(Moment.event) }
 

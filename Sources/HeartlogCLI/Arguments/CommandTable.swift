@@ -1,18 +1,13 @@
-/// A command of the program: its description, its arguments, and what it does.
+/// A command of the program: its description, and what it does.
 protocol Command: Sendable {
   static var description: CommandDescription { get }
 
-  /// Converts the arguments into typed properties. Throws if their combination is invalid.
-  init(_ arguments: Arguments) throws(CommandError)
-
-  func run(_ context: CommandContext) throws -> ExitCode
+  /// Runs the command. Throws before it opens a store if the arguments do not fit together.
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode
 }
 
 extension Command {
-  /// The error for arguments that do not fit together.
-  static func misused(_ what: String) -> CommandError {
-    .usage(what, hint: "Usage: \(description.usage.joined(separator: " "))")
-  }
+  static func misused(_ what: String) -> CommandError { description.misused(what) }
 }
 
 /// The commands, and the options that are valid with all of them. Parsing, help, completions and the man page are
@@ -117,6 +112,11 @@ struct CommandDescription: Sendable {
 
   /// The parts of the usage line; lines break only between them.
   var usage: [String] { ["heartlog", name] + arguments.map(\.usage) + options.map(\.usage) }
+
+  /// The error for arguments that do not fit together.
+  func misused(_ what: String) -> CommandError {
+    .usage(what, hint: "Usage: \(usage.joined(separator: " "))")
+  }
 }
 
 /// A positional argument of a command.

@@ -96,6 +96,14 @@ enum PeerAddress: Hashable, Sendable {
   /// included, and some servers allow 600 in 30 minutes.
   var pauseMin: Int { if case .storage = self { 30_000 } else { 0 } }
 
+  /// Whether the peer is a place that keeps objects for several devices, and not a device.
+  var isPlace: Bool {
+    switch self {
+    case .folder, .hub, .storage: true
+    case .store, .command, .ssh: false
+    }
+  }
+
   /// Where objects are, if the peer is a place for them.
   var place: String {
     switch self {

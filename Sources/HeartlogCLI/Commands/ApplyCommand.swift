@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog apply`: executes operations, one per line.
-struct ApplyCommand: Command {
+enum ApplyCommand: Command {
   private static let file = Argument(
     "FILE", form: "FILE|-", .optional, .file,
     "A file of operations, one JSON object per line. Default: standard input (-).")
@@ -24,16 +24,9 @@ struct ApplyCommand: Command {
       66: The store or the file does not exist.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  /// nil for standard input.
-  var path: String? { arguments.path(Self.file) }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let acknowledges = arguments.has(Self.acknowledges)
-    let input = try LineReader(path)
+    let input = try LineReader(arguments.path(Self.file))
     // A pipe may have no end.
     let store = try context.openForWriting(endsSoon: input.byteCount != nil)
     var run = OperationRun(store, acknowledges: acknowledges)
@@ -68,7 +61,7 @@ struct ApplyCommand: Command {
     return try context.close(store)
   }
 
-  private func acknowledge(_ run: inout OperationRun, _ context: CommandContext) throws {
+  private static func acknowledge(_ run: inout OperationRun, _ context: CommandContext) throws {
     let safe = try run.flush()
     if let last = run.lastEvent {
       context.unreported.set(

@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogSync
 
 /// `heartlog backup`: copies the store while others write it.
-struct BackupCommand: Command {
+enum BackupCommand: Command {
   private static let target = Argument(
     "BACKUP", .required, .directory, "A folder, or a file if its name ends in .backup.")
   private static let check = Option.flag("check", "Write nothing; check a backup. No store is needed.")
@@ -27,11 +27,7 @@ struct BackupCommand: Command {
       75: Another process is writing the backup.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let path = arguments.text(Self.target)
     if arguments.has(Self.check) {
       let report = try context.onBackup { () throws(HeartlogError) in
@@ -52,7 +48,7 @@ struct BackupCommand: Command {
 }
 
 /// `heartlog restore-backup`: makes a store of a backup.
-struct RestoreBackupCommand: Command {
+enum RestoreBackupCommand: Command {
   private static let backup = Argument("BACKUP", .required, .directory, "What \"heartlog backup\" wrote.")
   private static let folder = Argument("DIR", .required, .directory, "Where to make the store.")
 
@@ -71,11 +67,7 @@ struct RestoreBackupCommand: Command {
       73: There already is something at DIR, or it cannot be created.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let (backup, folder) = (arguments.text(Self.backup), arguments.text(Self.folder))
     let options = StoreOptions(named: arguments.text(.deviceName))
     let report = try context.onBackup { () throws(HeartlogError) in

@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog blame`: shows where the state of one item came from.
-struct BlameCommand: Command {
+enum BlameCommand: Command {
   static let description = CommandDescription(
     name: "blame", group: .read, summary: "show which event wrote an item's state and each field",
     arguments: [.library, .item],
@@ -16,11 +16,7 @@ struct BlameCommand: Command {
       65: Part of the store is damaged; the sound part of the log was used.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let (library, item) = (arguments.text(.library), arguments.text(.item))
     let store = try context.openForReading()
     let (history, findings) = try context.withByteProgress("reading the log") { progress in

@@ -54,7 +54,11 @@ struct CollectionCommand: Command {
   private let items: [String]
   private let place: Place?
 
-  init(_ arguments: Arguments) throws(CommandError) {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    try CollectionCommand(arguments).run(context)
+  }
+
+  private init(_ arguments: Arguments) throws(CommandError) {
     library = arguments.text(.library)
     name = arguments.optionalText(Self.name)
     action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
@@ -66,13 +70,8 @@ struct CollectionCommand: Command {
     guard places.count <= 1 else {
       throw Self.misused("only one of --first, --last, --before and --after can be used")
     }
-    switch action {
-    case .list:
-      guard items.isEmpty else { throw Self.misused("collection NAME list takes no ID") }
-    case .add, .remove, .move:
-      guard !items.isEmpty else {
-        throw Self.misused("collection NAME \(action.rawValue) needs an ID")
-      }
+    guard items.isEmpty == (action == .list) else {
+      throw Self.misused("collection NAME \(action.rawValue) \(items.isEmpty ? "needs an" : "takes no") ID")
     }
     if action == .move, place == nil {
       throw Self.misused("collection NAME move needs --first, --last, --before or --after")
@@ -82,7 +81,7 @@ struct CollectionCommand: Command {
     }
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode {
+  private func run(_ context: CommandContext) throws -> ExitCode {
     guard action == .list else { return try change(context) }
     let store = try context.openForReading()
     let view = StoreView(now: store)

@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog compact`: leaves nothing in the store that need not be there.
-struct CompactCommand: Command {
+enum CompactCommand: Command {
   static let description = CommandDescription(
     name: "compact", group: .check, summary: "make the store small and quick to open",
     page: #"""
@@ -20,9 +20,7 @@ struct CompactCommand: Command {
       75: Another process is writing to the store: try again.
       """#)
 
-  init(_ arguments: Arguments) throws(CommandError) {}
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
     let report = try context.withByteProgress("compacting") { try store.compact(progress: $0) }
     let snapshot = try store.snapshot()

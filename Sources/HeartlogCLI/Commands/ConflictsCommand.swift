@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog conflicts`: lists and resolves open conflicts between devices.
-struct ConflictsCommand: Command {
+enum ConflictsCommand: Command {
   private static let library = Argument(
     "LIBRARY", .optional, .library, "List only conflicts of this library.")
   private static let choice = Option.value(
@@ -24,16 +24,8 @@ struct ConflictsCommand: Command {
       1: EVENT is not a side of any open conflict.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    self.arguments = arguments
-    if arguments.has(Self.choice), arguments.has(.at) {
-      throw .usage("a conflict of the past cannot be resolved", hint: "Use --choose without --at.")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    try arguments.refuse(Self.choice, with: .at)
     if let choice = arguments.events(Self.choice).first { return try choose(choice, context) }
     let library = arguments.optionalText(Self.library)
     let view = try context.openForReading(at: arguments.moment(.at))
@@ -48,7 +40,7 @@ struct ConflictsCommand: Command {
       in: view)
   }
 
-  private func choose(_ choice: Moment, _ context: CommandContext) throws -> ExitCode {
+  private static func choose(_ choice: Moment, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
     guard let event = try choice.eventID(in: store) else { return .usage }
     let (resolved, _) = try context.write(to: store) { try store.resolveConflicts(inFavorOf: event) }

@@ -3,7 +3,7 @@ import HeartlogFormat
 
 /// `heartlog devices`: lists the devices whose commits are in the store, confirms their keys, retires and drops them, and shows their forks
 /// and the versions of the item types that they run.
-struct DevicesCommand: Command {
+enum DevicesCommand: Command {
   private enum Action: String, CaseIterable {
     case list
     case trust
@@ -68,55 +68,28 @@ struct DevicesCommand: Command {
       65: The key has another fingerprint: what is here was not signed by that device. Or a file of evidence is damaged.
       """#)
 
-  private let action: Action
-  private let subject: String?
-  private let fingerprint: Digest?
-  private let showsKeys: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
-    subject = arguments.optionalText(Self.subject)
-    showsKeys = arguments.has(Self.keys)
-    let usage = "Usage: \(Self.description.usage.joined(separator: " "))"
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
+    let subject = arguments.optionalText(Self.subject)
+    let isOfDevice = [.trust, .retire, .drop, .keep].contains(action)
+    guard isOfDevice == (subject != nil) || action == .schemas else {
+      throw misused("devices \(action.rawValue) \(isOfDevice ? "needs a" : "takes no") DEVICE")
+    }
+    try arguments.allow(Self.keys, onlyWith: "devices list", if: action == .list)
+    guard action == .trust || arguments.optionalText(Self.fingerprint) == nil else {
+      throw misused("devices \(action.rawValue) takes no FINGERPRINT")
+    }
     switch action {
-    case .trust, .retire, .drop, .keep:
-      guard subject != nil else { throw .usage("devices \(action.rawValue) needs a DEVICE", hint: usage) }
+    case .list: return try list(showsKeys: arguments.has(Self.keys), context)
+    case .forks: return try DeviceForks.run(context)
     case .schemas:
       if let subject { try ValueKind.checkLibrary(subject) }
-    case .list, .forks:
-      guard subject == nil else { throw .usage("devices \(action.rawValue) takes no DEVICE", hint: usage) }
-    }
-    guard !showsKeys || action == .list else {
-      throw .usage("--keys can be used with devices list only", hint: usage)
-    }
-    guard let text = arguments.optionalText(Self.fingerprint) else {
-      fingerprint = nil
-      return
-    }
-    guard action == .trust else {
-      throw .usage("devices \(action.rawValue) takes no FINGERPRINT", hint: usage)
-    }
-    guard let digest = Digest(text.filter { $0 != " " && $0 != ":" }) else {
-      throw .usage(
-        "a fingerprint has 64 hexadecimal digits",
-        hint: "\"heartlog devices --keys\" shows it on the device itself.")
-    }
-    fingerprint = digest
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    switch action {
-    case .list: try list(context)
-    case .trust: try trust(context)
-    case .retire: try retire(context)
-    case .drop: try drop(context)
-    case .keep: try keep(context)
-    case .forks: try DeviceForks.run(context)
-    case .schemas: try DeviceSchemas(library: subject).run(context)
+      return try DeviceSchemas(library: subject).run(context)
+    case .trust, .retire, .drop, .keep: return try change(arguments, action, subject ?? "", context)
     }
   }
 
-  private func list(_ context: CommandContext) throws -> ExitCode {
+  private static func list(showsKeys: Bool, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     let devices = store.devices
     let signatures = try store.signatures()
@@ -194,65 +167,50 @@ struct DevicesCommand: Command {
     ]
   }
 
-  /// The device that the command line names.
-  private func chosen(in store: FavoritesStore) throws -> (replica: ReplicaID, shown: String) {
-    let devices = store.devices
-    let lost = try store.lostReplicas().filter { replica in !devices.contains { $0.replica == replica } }
-    let replica = try Moment.replica(
-      named: subject ?? "", among: devices.map { ($0.replica, $0.name) } + lost.map { ($0, "") })
-    let name = devices.first { $0.replica == replica }?.name ?? ""
-    return (replica, DisplayText.visible(replica.short(named: name)))
-  }
-
-  private func trust(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForWriting()
-    let (replica, shown) = try chosen(in: store)
-    let fingerprint = try store.trust(replica, fingerprint: fingerprint)
-    try store.close()
-    try context.show(
-      ["id": replica, "fingerprint": fingerprint, "isTrusted": true],
-      ["trusted: \(shown)", "  \(Fingerprint.text(fingerprint))"])
-    return .success
-  }
-
-  private func drop(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForWriting()
-    let (replica, shown) = try chosen(in: store)
-    guard replica != store.replica else {
-      throw CommandError(.usage, "a store cannot drop its own replica")
+  /// Confirms the key of a device, retires or drops it, or takes it back.
+  private static func change(
+    _ arguments: Arguments, _ action: Action, _ subject: String, _ context: CommandContext
+  ) throws -> ExitCode {
+    let fingerprint = try arguments.optionalText(Self.fingerprint).map { text in
+      guard let digest = Digest(text.filter { $0 != " " && $0 != ":" }) else {
+        throw CommandError.usage(
+          "a fingerprint has 64 hexadecimal digits",
+          hint: "\"heartlog devices --keys\" shows it on the device itself.")
+      }
+      return digest
     }
-    let folder = try store.drop(replica)
-    let code = try context.close(store)
-    try context.show(
-      ["id": replica, "isDropped": true, "folder": folder],
-      ["dropped: \(shown)", "  \(DisplayText.visible(folder))"])
-    return code
-  }
-
-  private func keep(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
-    let replica = try Moment.replica(
-      named: subject ?? "", among: store.droppedReplicas().map { ($0, "") })
-    try store.keep(replica)
-    let code = try context.close(store)
-    try context.show(["id": replica, "isDropped": false], ["kept: \(replica.short)"])
-    return code
-  }
-
-  private func retire(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForWriting()
-    let (replica, shown) = try chosen(in: store)
-    guard replica != store.replica else {
+    let known = action == .keep ? [] : store.devices.map { ($0.replica, $0.name) }
+    let nameless = try action == .keep ? store.droppedReplicas() : store.lostReplicas()
+    let others = nameless.filter { replica in !known.contains { $0.0 == replica } }
+    let replica = try Moment.replica(named: subject, among: known + others.map { ($0, "") })
+    let shown = replica.short(named: known.first { $0.0 == replica }?.1)
+    guard replica != store.replica || action == .trust else {
       throw CommandError(
-        .usage, "a store cannot retire its own replica", hint: "Retire it from another device.")
+        .usage, "a store cannot \(action.rawValue) its own replica", hint: "Do so on another device.")
     }
-    let commit = try store.retireReturningCommit(replica)
-    context.note(commit)
+    let (done, json, detail): (String, JSONObject, String?)
+    switch action {
+    case .trust:
+      let fingerprint = try store.trust(replica, fingerprint: fingerprint)
+      (done, json) = ("trusted", ["fingerprint": fingerprint, "isTrusted": true])
+      detail = Fingerprint.text(fingerprint)
+    case .drop:
+      let folder = try store.drop(replica)
+      (done, json, detail) = ("dropped", ["isDropped": true, "folder": folder], folder)
+    case .keep:
+      try store.keep(replica)
+      (done, json, detail) = ("kept", ["isDropped": false], nil)
+    case .retire, .list, .forks, .schemas:
+      guard let commit = try store.retireReturningCommit(replica) else {
+        throw CommandError(.no, "\(shown) is already retired", hint: "Nothing was written.")
+      }
+      context.note(commit)
+      (done, json, detail) = ("retired", ["isRetired": true], nil)
+    }
     let code = try context.close(store)
-    guard commit != nil else {
-      throw CommandError(.no, "\(shown) is already retired", hint: "Nothing was written.")
-    }
-    try context.show(["id": replica, "isRetired": true], ["retired: \(shown)"])
+    let lines = ["\(done): \(shown)"] + (detail.map { ["  \($0)"] } ?? [])
+    try context.show(["id": replica] + json, lines.map(DisplayText.visible))
     return code
   }
 }

@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogLibraries
 
 /// `heartlog diff`: shows what changed between two moments.
-struct DiffCommand: Command {
+enum DiffCommand: Command {
   private static let first = Argument(
     "FROM", .required, .moment, "The earlier moment: a time, a date (its end), an event or a commit.")
   private static let second = Argument("TO", .optional, .moment, "The later moment. Default: now.")
@@ -23,11 +23,7 @@ struct DiffCommand: Command {
       65: Part of the store is damaged; the sound part was compared.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     let library = arguments.text(Self.library)
     let before = try context.view(of: store, at: arguments.moment(Self.first))

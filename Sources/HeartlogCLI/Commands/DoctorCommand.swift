@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogSync
 
 /// `heartlog doctor`: names what is wrong with the store, why it matters, and what to do.
-struct DoctorCommand: Command {
+enum DoctorCommand: Command {
   static let description = CommandDescription(
     name: "doctor", group: .check, summary: "name what is wrong with the store, and what to do",
     page: """
@@ -16,9 +16,7 @@ struct DoctorCommand: Command {
       65: Something is damaged, or has a newer format.
       """)
 
-  init(_ arguments: Arguments) throws(CommandError) {}
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
     var faults = try context.withByteProgress("verifying") { progress in
       try FavoritesStore.diagnose(at: directory, progress: progress)

@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog erase`: takes the content of events out of every store.
-struct EraseCommand: Command {
+enum EraseCommand: Command {
   private static let library = Argument("LIBRARY", .optional, .library, "The library of the item to erase.")
   private static let item = Argument("ID", .optional, .item, "The item's id, as its library writes it.")
   private static let events = Option.value(
@@ -26,31 +26,18 @@ struct EraseCommand: Command {
       1: There is nothing to erase: nothing was written of the item, or it is erased already.
       """)
 
-  private enum Scope {
-    case item(String, library: String)
-    case events([Moment])
-  }
-
-  private let scope: Scope
-  private let isDryRun: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    isDryRun = arguments.has(Self.dryRun)
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let isDryRun = arguments.has(Self.dryRun)
     let events = arguments.events(Self.events)
-    switch (arguments.optionalText(Self.library), arguments.optionalText(Self.item), events.isEmpty) {
-    case (let library?, let item?, true): scope = .item(item, library: library)
-    case (nil, nil, false): scope = .events(events)
-    default:
-      throw Self.misused("erase needs LIBRARY and ID, or --events")
+    let item = arguments.optionalText(Self.item)
+    guard (item != nil) == events.isEmpty, arguments.optionalText(Self.library) == nil || item != nil else {
+      throw misused("erase needs LIBRARY and ID, or --events")
     }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
     let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
     let report =
-      switch scope {
-      case .item(let item, let library): try store.erase(item, in: library, isDryRun: isDryRun)
-      case .events(let events):
+      if let item, let library = arguments.optionalText(Self.library) {
+        try store.erase(item, in: library, isDryRun: isDryRun)
+      } else {
         try store.erase(events.compactMap { try $0.eventID(in: store) }, isDryRun: isDryRun)
       }
     let dryRun =

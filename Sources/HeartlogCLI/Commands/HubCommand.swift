@@ -3,7 +3,7 @@ import HeartlogSync
 import HeartlogFormat
 
 /// `heartlog hub`: shows and changes which devices a hub admits.
-struct HubCommand: Command {
+enum HubCommand: Command {
   private enum Action: String, CaseIterable {
     case list
     case admit
@@ -38,30 +38,20 @@ struct HubCommand: Command {
       75: The hub does not serve now.
       """#)
 
-  let address: HubAddress
-  private let action: Action
-  private let key: PublicKey?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    address = try PeerAddress.hub(arguments.text(Self.hub))
-    action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
-    let text = arguments.optionalText(Self.key)
-    switch (action, text) {
-    case (.list, nil): key = nil
-    case (.list, _?): throw .usage("\"list\" takes no KEY")
-    case (_, nil): throw .usage("\"\(action.rawValue)\" needs the KEY of a device", hint: Self.keyHint)
-    case (_, let text?):
-      guard let key = Hexadecimal.bytes(text).flatMap({ PublicKey(bytes: $0) }) else {
-        throw .usage("\(Quoted(text)) is not a key", hint: Self.keyHint)
-      }
-      self.key = key
-    }
-  }
-
   private static let keyHint =
     "A key has 64 hexadecimal digits. The device itself shows it when it syncs with the hub's address and the vault."
 
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let address = try PeerAddress.hub(arguments.text(Self.hub))
+    let action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
+    let text = arguments.optionalText(Self.key)
+    let key = text.flatMap(Hexadecimal.bytes).flatMap { PublicKey(bytes: $0) }
+    guard (action == .list) == (text == nil) else {
+      throw action == .list
+        ? misused("\"list\" takes no KEY")
+        : CommandError.usage("\"\(action.rawValue)\" needs the KEY of a device", hint: keyHint)
+    }
+    if let text, key == nil { throw CommandError.usage("\(Quoted(text)) is not a key", hint: keyHint) }
     if let warning = PeerAddress.hub(address).warning { context.warn(warning) }
     let store = try context.openForReading()
     guard let vault = address.vault ?? store.vaultID else {

@@ -3,7 +3,7 @@ import HeartlogInterchange
 import HeartlogLibraries
 
 /// `heartlog import`: imports the items of a file.
-struct ImportCommand: Command {
+enum ImportCommand: Command {
   private static let file = Argument(
     "FILE", form: "FILE|-", .required, .file, "The file to import, or - for standard input.")
   private static let metadata = Option.flag(
@@ -40,30 +40,19 @@ struct ImportCommand: Command {
       66: The store or the file does not exist.
       """#)
 
-  let library: String
-  /// nil for standard input.
-  let path: String?
-  let formatName: String?
-  let encoding: String?
-  let idColumn: String?
-  let options: FavoritesLibrary.ImportOptions
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    path = arguments.path(Self.file)
-    formatName = try arguments.format(for: library)?.name
-    encoding = arguments.text(Self.encoding)
-    idColumn = arguments.text(Self.idColumn)
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let library = arguments.text(.library)
+    let formatName = try arguments.format(for: library)?.name
+    let isDryRun = arguments.has(Self.dryRun)
     var options = FavoritesLibrary.ImportOptions()
     options.isMetadataOnly = arguments.has(Self.metadata)
-    options.isDryRun = arguments.has(Self.dryRun)
-    self.options = options
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    let text = try readText()
+    options.isDryRun = isDryRun
+    /// nil for standard input.
+    let path = arguments.path(Self.file)
+    let shownPath = path.map { "\(Quoted($0))" } ?? "the input"
+    let text = try readText(path, shownPath, encoding: arguments.text(Self.encoding))
     var reading = FileFormats.ReadingOptions()
-    reading.idColumn = idColumn
+    reading.idColumn = arguments.text(Self.idColumn)
     reading.utc = { [zone = context.clock.zone] in zone.first(LocalTime(milliseconds: $0)) }
     let formats = FileFormats(libraries: .standard, options: reading)
     let isBlank = text.bytes.allSatisfy(\.isASCIIWhiteSpace)
@@ -78,7 +67,7 @@ struct ImportCommand: Command {
           ? "Choose one with --format: \(FileFormats.standard.names(for: library))."
           : "It might be one of \(possible.joined(separator: ", ")). Choose one with --format.")
     }
-    let store = try options.isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
+    let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
     let bar = context.progress("importing")
     defer { bar.finish() }
     let report: ImportReport
@@ -101,12 +90,12 @@ struct ImportCommand: Command {
         hint: "Choose another format with --format: \(FileFormats.standard.names(for: library)).")
     }
     bar.finish()
-    try show(report, context)
+    try show(report, of: library, path, isDryRun: isDryRun, context)
     let code = try context.close(store)
     return report.refusals.isEmpty ? code : .badInput
   }
 
-  private func readText() throws -> FileText {
+  private static func readText(_ path: String?, _ shownPath: String, encoding: String?) throws -> FileText {
     let bytes = try LineReader(path).rest()
     do throws(LibraryError) {
       return try FileText(bytes, encoding: encoding)
@@ -117,15 +106,15 @@ struct ImportCommand: Command {
     }
   }
 
-  private var shownPath: String { path.map { "\(Quoted($0))" } ?? "the input" }
-
-  private func show(_ report: ImportReport, _ context: CommandContext) throws {
+  private static func show(
+    _ report: ImportReport, of library: String, _ path: String?, isDryRun: Bool, _ context: CommandContext
+  ) throws {
     let remarks: [JSONObject] = report.remarks.map { ["line": $0.line, "remark": $0.reason] }
     let refusals: [JSONObject] = report.refusals.map {
       ["line": $0.line, "record?": $0.record, "id?": $0.id, "refused": $0.reason]
     }
     let summary: JSONObject = [
-      "library": library, "format": report.format, "dryRun": options.isDryRun, "items": report.items,
+      "library": library, "format": report.format, "dryRun": isDryRun, "items": report.items,
       "added": report.added, "updated": report.updated, "unchanged": report.unchanged,
       "leftOut": report.leftOut, "repeated": report.repeated, "refused": report.refusals.count,
       "events": report.events, "commits": report.commits,
@@ -136,11 +125,11 @@ struct ImportCommand: Command {
       (report.refusals.count, "refused"),
     ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
     let what = counts.isEmpty ? "no items" : counts.joined(separator: ", ")
-    let dryRun = options.isDryRun ? "; dry run, nothing was written" : ""
+    let dryRun = isDryRun ? "; dry run, nothing was written" : ""
     _ = try context.show(
       remarks + refusals + [summary], ["\(library) from \(report.format): \(what)\(dryRun)"])
     guard !context.isJSON else { return }
-    for line in Self.lines(report.remarks + report.refusals, place: { place(of: $0, in: report) }) {
+    for line in lines(report.remarks + report.refusals, place: { place(of: $0, in: report) }) {
       context.output.errorLine(DisplayText.visible("\(path ?? "-"):\(line)"))
     }
   }
@@ -176,14 +165,14 @@ struct ImportCommand: Command {
   }
 
   /// Where a refused record is: its line, or its number and id in a file of one line.
-  private func place(of refusal: FileContents.Refusal, in report: ImportReport) -> String {
+  private static func place(of refusal: FileContents.Refusal, in report: ImportReport) -> String {
     guard report.isOneLine, let record = refusal.record else { return String(refusal.line) }
     return " record \(record)" + (refusal.id.map { " (\($0))" } ?? "")
   }
 }
 
 /// `heartlog export`: writes the favorites of a library to a file.
-struct ExportCommand: Command {
+enum ExportCommand: Command {
   private static let file = Argument(
     "FILE", .optional, .file,
     "The file to write; an existing file is replaced. Default: standard output (-).")
@@ -210,42 +199,26 @@ struct ExportCommand: Command {
       73: The file cannot be written.
       """#)
 
-  let library: String
-  /// nil for standard output.
-  let path: String?
-  let format: any FileFormat
-  let moment: Moment?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    path = arguments.path(Self.file)
-    moment = arguments.moment(.at)
-    let format: any FileFormat =
-      try arguments.format(for: library) ?? path.flatMap { [library] in
-        FileFormats.standard.forWriting(name: $0, of: library)
-      }
-      ?? FileFormats.jsonLines
-    guard arguments.has(Self.spreadsheet) else {
-      self.format = format
-      try Self.checkWritten(format, for: library)
-      return
-    }
-    guard format.name == FileFormats.csv.name else {
-      throw .usage("--spreadsheet is for tables", hint: "Choose the format with --format csv.")
-    }
-    self.format = FileFormats.spreadsheetCSV
-  }
-
-  private static func checkWritten(_ format: any FileFormat, for library: String) throws(CommandError) {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let library = arguments.text(.library)
+    /// nil for standard output.
+    let path = arguments.path(Self.file)
+    var format: any FileFormat =
+      try arguments.format(for: library)
+      ?? path.flatMap { FileFormats.standard.forWriting(name: $0, of: library) } ?? FileFormats.jsonLines
     guard format.isWritten else {
-      throw .usage(
+      throw CommandError.usage(
         "\(format.name) can only be imported",
         hint: "Formats for export: \(FileFormats.standard.names(for: library, writtenOnly: true)).")
     }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    let view = try context.openForReading(at: moment)
+    if arguments.has(Self.spreadsheet) {
+      guard format.name == FileFormats.csv.name else {
+        throw CommandError.usage(
+          "--spreadsheet is for tables", hint: "Choose the format with --format csv.")
+      }
+      format = FileFormats.spreadsheetCSV
+    }
+    let view = try context.openForReading(at: arguments.moment(.at))
     let bytes: [UInt8]
     do throws(LibraryError) {
       bytes = try view.read { state in

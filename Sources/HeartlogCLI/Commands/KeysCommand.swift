@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogSync
 
 /// `heartlog keys`: the keys of an encrypted vault.
-struct KeysCommand: Command {
+enum KeysCommand: Command {
   private enum Action: String, CaseIterable {
     case list
     case `init`
@@ -57,60 +57,28 @@ struct KeysCommand: Command {
       75: The other device was silent for 30 seconds, or a store is locked.
       """#)
 
-  private let action: Action
-  private let code: String?
-  private let prefix: String?
-  /// The other device of a pairing; nil if this end serves.
-  private let peer: PeerAddress?
-  private let joinsVault: Bool
-  private let makesCode: Bool
-  private let isAgain: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
-    code = arguments.optionalText(Self.code)
-    prefix = arguments.text(Self.without)?.lowercased()
-    let serves = arguments.has(.stdio)
-    joinsVault = arguments.has(.join)
-    makesCode = arguments.has(Self.newCode)
-    isAgain = arguments.has(Self.again)
-    switch action {
-    case .join: break
-    case .pair:
-      guard (code != nil) != serves else { throw Self.misused("keys pair needs a PEER or --stdio") }
-    default:
-      guard code == nil else { throw Self.misused("keys \(action.rawValue) takes no CODE") }
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let action = arguments.optionalText(Self.action).flatMap(Action.init) ?? .list
+    let code = arguments.optionalText(Self.code)
+    guard action != .pair || (code != nil) != arguments.has(.stdio) else {
+      throw misused("keys pair needs a PEER or --stdio")
     }
-    peer = action == .pair ? try code.map { (text) throws(CommandError) in try PeerAddress(text) } : nil
-    if let peer { try Self.checkIsDevice(peer) }
-    guard !serves || action == .pair else {
-      throw Self.misused("--stdio can be used with keys pair only")
+    guard code == nil || action == .join || action == .pair else {
+      throw misused("keys \(action.rawValue) takes no CODE")
     }
-    guard !joinsVault || peer != nil else {
-      throw Self.misused("--join can be used with keys pair PEER only")
-    }
-    guard prefix == nil && !makesCode || action == .rotate else {
-      throw Self.misused("--without and --new-code can be used with keys rotate only")
-    }
-    guard !isAgain || action == .`init` else {
-      throw Self.misused("--again can be used with keys init only")
-    }
-  }
-
-  private static func checkIsDevice(_ peer: PeerAddress) throws(CommandError) {
-    switch peer {
-    case .store, .command, .ssh: break
-    case .folder, .hub, .storage:
-      throw .usage(
-        "a device is paired with another one, not with a folder or a server",
-        hint: "Through these, the recovery code admits it: \"heartlog keys join -\".")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+    try arguments.allow(.stdio, onlyWith: "keys pair", if: action == .pair)
+    try arguments.allow(.join, onlyWith: "keys pair PEER", if: action == .pair && code != nil)
+    try arguments.allow(Self.without, Self.newCode, onlyWith: "keys rotate", if: action == .rotate)
+    try arguments.allow(Self.again, onlyWith: "keys init", if: action == .`init`)
     if action == .pair {
-      guard let peer, let text = code else { return try PairingRun(context: context).serve() }
-      return try PairingRun(context: context).call(peer, text, joinsVault: joinsVault)
+      guard let code else { return try PairingRun(context: context).serve() }
+      let peer = try PeerAddress(code)
+      guard !peer.isPlace else {
+        throw CommandError.usage(
+          "a device is paired with another one, not with a folder or a server",
+          hint: "Through these, the recovery code admits it: \"heartlog keys join -\".")
+      }
+      return try PairingRun(context: context).call(peer, code, joinsVault: arguments.has(.join))
     }
     let isReading = action == .list
     let store = try isReading ? context.openForReading() : context.openForWriting(endsSoon: true)
@@ -118,8 +86,9 @@ struct KeysCommand: Command {
     switch action {
     case .list: try list(keys, store, context)
     case .`init`:
-      do { try keys.make(again: isAgain) { try show($0, context) } } catch let error as HeartlogError {
-        guard error.code == .exists else { throw error }
+      do {
+        try keys.make(again: arguments.has(Self.again)) { try show($0, context) }
+      } catch let error as HeartlogError where error.code == .exists {
         throw CommandError(
           .no, error.message,
           hint:
@@ -127,20 +96,23 @@ struct KeysCommand: Command {
         )
       }
     case .join:
-      let typed = code == nil || code == "-"
-      try keys.join(typed ? try SecretPrompt.read("recovery code", context) : code ?? "")
+      try keys.join(try code.flatMap { $0 == "-" ? nil : $0 } ?? SecretPrompt.read("recovery code", context))
       try context.show(
         ["isKept": true],
         ["the code is kept until the next sync with the encrypted folder or hub, which admits this device"])
     case .pair: break
-    case .rotate: try rotate(&keys, store, context)
+    case .rotate:
+      try rotate(
+        &keys, without: arguments.text(Self.without)?.lowercased(),
+        makesCode: arguments.has(Self.newCode), store, context)
     }
     if !isReading { try store.close() }
     return try context.report(store.findings)
   }
 
-  private func rotate(
-    _ keys: inout VaultKeys, _ store: FavoritesStore, _ context: CommandContext
+  private static func rotate(
+    _ keys: inout VaultKeys, without prefix: String?, makesCode: Bool, _ store: FavoritesStore,
+    _ context: CommandContext
   ) throws {
     guard keys.isEncrypted else { throw Self.notEncrypted }
     if let reason = keys.reasonOut { throw CommandError(.no, reason) }
@@ -161,7 +133,7 @@ struct KeysCommand: Command {
   }
 
   /// Prints a code before what it belongs to is written, so that none is made that nobody has seen.
-  private func show(
+  private static func show(
     _ code: String, leftOut: [(replica: ReplicaID, name: String)] = [], _ context: CommandContext
   ) throws {
     var lines: [String] = []
@@ -188,7 +160,7 @@ struct KeysCommand: Command {
     }
   }
 
-  private func list(
+  private static func list(
     _ keys: borrowing VaultKeys, _ store: FavoritesStore, _ context: CommandContext
   ) throws {
     guard keys.isEncrypted || keys.isJoining else { throw Self.notEncrypted }

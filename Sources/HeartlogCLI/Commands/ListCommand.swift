@@ -2,17 +2,15 @@ import Heartlog
 import HeartlogLibraries
 
 /// `heartlog list`: lists the favorites of a library.
-struct ListCommand: Command {
-  enum Order: String, CaseIterable, Sendable {
-    case newest
-    case oldest
-    case id
-  }
+enum ListCommand: Command {
+  private static let orders: KeyValuePairs<String, ListOrder> = [
+    "newest": .newestFirst, "oldest": .oldestFirst, "id": .byID,
+  ]
 
   private static let all = Option.flag(
     "all", "Also list items that are not favorites; without a date, they come last.")
   private static let order = Option.value(
-    "order", "ORDER", .choice(Order.allCases.map(\.rawValue)),
+    "order", "ORDER", .choice(orders.map(\.key)),
     "newest (most recently favorited first, the default), oldest, or id.")
   private static let limit = Option.value("limit", "N", .count, "List at most N items.")
   private static let match = Option.value(
@@ -39,37 +37,16 @@ struct ListCommand: Command {
       65: Part of the store is damaged; the sound part was listed.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    self.arguments = arguments
-    if match == nil, search.isExact || search.fields != nil {
-      throw .usage("--exact and --field say how to search", hint: "Say with --match what to search for.")
-    }
-    if collection != nil, isAll || arguments.has(Self.order) {
-      throw .usage(
-        "a collection is listed as a whole, in its own order",
-        hint: "Use --collection without --all and --order.")
-    }
-  }
-
-  var library: String { arguments.text(.library) }
-  var isAll: Bool { arguments.has(Self.all) }
-  var order: Order { arguments.text(Self.order).flatMap(Order.init) ?? .newest }
-  var limit: Int? { arguments.count(Self.limit) }
-  var match: String? { arguments.text(Self.match) }
-  private var collection: String? { arguments.text(Self.collection) }
-  private var search: SearchOptions {
-    SearchOptions(isExact: arguments.has(Self.exact), fields: arguments.text(Self.field).map { [$0] })
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    try arguments.allow(Self.exact, Self.field, onlyWith: "--match", if: arguments.has(Self.match))
+    // A collection is listed as a whole, in its own order.
+    try arguments.refuse(Self.collection, with: Self.all, Self.order)
     let view = try context.openForReading(at: arguments.moment(.at))
-    let library = library
+    let library = arguments.text(.library)
     // The names are checked here; a state has nothing under a name that is not valid.
     let named = try view.store.library(library)
-    if let collection { _ = try named.collection(collection) }
-    let items = view.read(selected)
+    if let collection = arguments.text(Self.collection) { _ = try named.collection(collection) }
+    let items = view.read { selected(by: arguments, from: $0) }
     let asOf = JSONObject.asOf(view.moment)
     return try context.show(
       items.lazy.map { ItemLine.json($0, in: library) + asOf },
@@ -78,23 +55,23 @@ struct ListCommand: Command {
       of: library, in: view)
   }
 
-  private func selected(from state: FavoritesState) -> [ItemState] {
-    let order: ListOrder =
-      switch order {
-      case .newest: .newestFirst
-      case .oldest: .oldestFirst
-      case .id: .byID
-      }
+  private static func selected(by arguments: Arguments, from state: FavoritesState) -> [ItemState] {
+    let library = arguments.text(.library)
+    let name = arguments.text(Self.order)
+    let order = orders.first { $0.key == name }?.value ?? .newestFirst
+    let limit = arguments.count(Self.limit)
+    let match = arguments.text(Self.match)
     // The store may stop early only if nothing is filtered out afterwards.
     let early = match == nil ? limit : nil
     var items =
-      if let collection {
+      if let collection = arguments.text(Self.collection) {
         state.collection(collection, in: library).compactMap { state.item($0, in: library) }
-      } else if isAll {
+      } else if arguments.has(Self.all) {
         order.sorted(state.all(in: library))
       } else { state.favorites(in: library, order: order, limit: early) }
     if let match {
-      let options = search
+      let options = SearchOptions(
+        isExact: arguments.has(Self.exact), fields: arguments.text(Self.field).map { [$0] })
       let search = TextSearch(match, options: options)
       // The list shows the ids: here, they are texts that people read, whatever they are.
       items = items.filter {
@@ -106,7 +83,7 @@ struct ListCommand: Command {
 }
 
 /// `heartlog show`: shows one item.
-struct ShowCommand: Command {
+enum ShowCommand: Command {
   static let description = CommandDescription(
     name: "show", group: .read, summary: "show an item with its date and its fields",
     arguments: [.library, .item], options: [.at],
@@ -120,14 +97,8 @@ struct ShowCommand: Command {
       1: The item is not in the store.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  private var library: String { arguments.text(.library) }
-  var item: String { arguments.text(.item) }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let (library, item) = (arguments.text(.library), arguments.text(.item))
     let view = try context.openForReading(at: arguments.moment(.at))
     guard let state = view.read({ $0.item(item, in: library) }) else {
       let then = context.sentence(of: view.moment).map { ", \($0)" } ?? ""
@@ -135,17 +106,19 @@ struct ShowCommand: Command {
     }
     try context.show(
       ItemLine.json(state, in: library) + .asOf(view.moment) + .partial(view.findings),
-      context.asOf(view.moment) + lines(state, of: view, context))
+      context.asOf(view.moment) + lines(state, in: library, of: view, context))
     return try context.report(view.findings)
   }
 
-  private func lines(_ state: ItemState, of view: StoreView, _ context: CommandContext) -> [String] {
+  private static func lines(
+    _ state: ItemState, in library: String, of view: StoreView, _ context: CommandContext
+  ) -> [String] {
     let style = context.style
     let since = state.favoritedDate.map { "a favorite since \(context.times.named($0))" } ?? "not a favorite"
     let table = Table(
       [.init(), .init(isFlexible: true)],
       rows: state.fields.map {
-        [.init("  " + $0.name, .name), .init(text($0, of: state.id, in: view))]
+        [.init("  " + $0.name, .name), .init(text($0, of: state.id, in: library, view))]
       })
     return [
       "\(style.heart(state.isFavorite)) \(DisplayText.identifier(state.id))  \(style(.faint, since))"
@@ -153,7 +126,7 @@ struct ShowCommand: Command {
   }
 
   /// The value of a field, or the position of the item for a field that puts it into a collection.
-  private func text(_ field: Field, of id: String, in view: StoreView) -> String {
+  private static func text(_ field: Field, of id: String, in library: String, _ view: StoreView) -> String {
     guard let name = ItemCollection.name(ofField: field.name) else { return ItemLine.text(field.value) }
     let ids = view.read { $0.collection(name, in: library) }
     guard let index = ids.firstIndex(where: { $0.isSame(as: id) }) else {

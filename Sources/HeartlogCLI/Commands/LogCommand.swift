@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog log`: shows the events of the log.
-struct LogCommand: Command {
+enum LogCommand: Command {
   private static let library = Argument("LIBRARY", .optional, .library, "Show only events of this library.")
   private static let item = Argument("ID", .optional, .item, "Show only events of this item of the library.")
   private static let replica = Option.value(
@@ -33,31 +33,21 @@ struct LogCommand: Command {
       65: Part of the store is damaged; the sound part of the log was shown.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  var library: String? { arguments.optionalText(Self.library) }
-  var item: String? { arguments.optionalText(Self.item) }
-  /// Names or prefixes of ids; empty for all replicas.
-  var replicas: [String] { arguments.texts(Self.replica) }
-  var last: Int? { arguments.count(Self.last) }
-  var follows: Bool { arguments.has(Self.follow) }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    try context.reading { try show(context) }
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    try context.reading { try show(arguments, context) }
   }
 
-  private func show(_ context: CommandContext) throws -> ExitCode {
+  private static func show(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let (library, item) = (arguments.optionalText(Self.library), arguments.optionalText(Self.item))
     let directory = try context.storeDirectory()
     // With -n nothing is printed before the end of the log, which may be far.
     let filter = try EventFilter(
-      library: library, item: item, replicas: replicas, since: arguments.moment(Self.since),
-      until: arguments.moment(Self.until), store: directory)
-    let history = try history(context)
+      library: library, item: item, replicas: arguments.texts(Self.replica),
+      since: arguments.moment(Self.since), until: arguments.moment(Self.until), store: directory)
+    let history = try history(of: item, in: library, context)
     let log = try LogReader(at: directory)
     var printer = EventPrinter(context)
-    let last = last
+    let last = arguments.count(Self.last)
     var lines: [EventLine] = []
     try log.forEachEvent(where: filter) { line in
       var line = line
@@ -69,14 +59,16 @@ struct LogCommand: Command {
     }
     for line in lines.suffix(last ?? 0) { try printer.take(line) }
     try printer.flush()
-    if follows { try follow(log, filter, &printer, context) }
+    if arguments.has(Self.follow) { try follow(log, filter, &printer, context) }
     if context.isJSON { try context.jsonPartial(log.findings) }
     // Without a library, withheld events are shown as such.
     return try context.report(log.findings)
   }
 
   /// The history of the only item that is shown; nil if there are others, or if there is no other device that could contradict.
-  private func history(_ context: CommandContext) throws -> ItemHistory? {
+  private static func history(
+    of item: String?, in library: String?, _ context: CommandContext
+  ) throws -> ItemHistory? {
     guard let library, let item, try ReplicaDirectory(at: try context.storeDirectory()).count > 1 else {
       return nil
     }
@@ -85,7 +77,7 @@ struct LogCommand: Command {
   }
 
   /// Prints new events until the process is interrupted or the output is closed.
-  private func follow(
+  private static func follow(
     _ log: LogReader, _ filter: EventFilter, _ printer: inout EventPrinter, _ context: CommandContext
   ) throws {
     while log.findings.isEmpty {

@@ -73,7 +73,7 @@ extension Peer {
 }
 
 /// `heartlog places`: lists and forgets the places that the store knows.
-struct PlacesCommand: Command {
+enum PlacesCommand: Command {
   private static let action = Argument(
     "ACTION", .optional, .choice(["list", "forget"]), "\"list\" is what happens if it is not given.")
   private static let place = Argument("PLACE", .optional, .text, "The place to forget, as the list shows it.")
@@ -91,16 +91,11 @@ struct PlacesCommand: Command {
       1: There are none, or none of this name.
       """#)
 
-  private let forgotten: String?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    forgotten = arguments.optionalText(Self.place)
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let forgotten = arguments.optionalText(Self.place)
     guard (arguments.optionalText(Self.action) == "forget") == (forgotten != nil) else {
-      throw Self.misused(forgotten == nil ? "places forget needs a PLACE" : "places list takes no PLACE")
+      throw misused(forgotten == nil ? "places forget needs a PLACE" : "places list takes no PLACE")
     }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
     guard let forgotten else {
       let known = try KnownPlaces.all(of: try context.openForReading())
       let lines = known.map { place in
@@ -121,7 +116,7 @@ struct PlacesCommand: Command {
 }
 
 /// `heartlog invite`: makes an invitation.
-struct InviteCommand: Command {
+enum InviteCommand: Command {
   private static let place = Argument(
     "PLACE", .optional, .peer,
     "Where the device will sync: folder:DIR, https://host, davs://host/path or s3://bucket. If it is not given, the place that this store knows."
@@ -148,24 +143,15 @@ struct InviteCommand: Command {
       74: The connection to the place failed.
       """#)
 
-  private let peer: Peer?
-  private let hours: Int
-  private let revokes: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    peer = try Peer(arguments, Self.place)
-    revokes = arguments.has(Self.revoke)
-    hours = arguments.count(Self.hours) ?? 24
-    guard 1...8_784 ~= hours else { throw .usage("an invitation is good for 1 to 8784 hours") }
-    guard !revokes || arguments.count(Self.hours) == nil else {
-      throw Self.misused("--hours cannot be used with --revoke")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let named = try Peer(arguments, Self.place)
+    let revokes = arguments.has(Self.revoke)
+    let hours = arguments.count(Self.hours) ?? 24
+    guard 1...8_784 ~= hours else { throw misused("an invitation is good for 1 to 8784 hours") }
+    try arguments.refuse(Self.revoke, with: Self.hours)
     let store = try context.openForWriting(endsSoon: true)
-    let named = try peer ?? Self.known(of: store)
-    let peer = try named.remembered ?? named
+    let place = try named ?? known(of: store)
+    let peer = try place.remembered ?? place
     if let warning = peer.address.warning { context.warn(warning) }
     do {
       let carrier = try peer.address.carrier(context, endsSoon: true)
@@ -194,7 +180,7 @@ struct InviteCommand: Command {
 
   /// The one place that a store knows to which a device can be invited.
   private static func known(of store: FavoritesStore) throws -> Peer {
-    let known = try KnownPlaces.all(of: store).filter { if case .ssh = $0.address { false } else { true } }
+    let known = try KnownPlaces.all(of: store).filter(\.address.isPlace)
     guard let only = known.first, known.count == 1 else {
       throw CommandError.usage(
         known.isEmpty
@@ -206,7 +192,7 @@ struct InviteCommand: Command {
 }
 
 /// `heartlog join`: joins the vault of an invitation.
-struct JoinCommand: Command {
+enum JoinCommand: Command {
   private static let line = Argument(
     "LINE", form: "LINE|-", .required, .text,
     "What \"heartlog invite\" printed; \"-\" reads it from standard input.")
@@ -229,28 +215,18 @@ struct JoinCommand: Command {
       74: The connection to the place failed.
       """#)
 
-  private let text: String
-  private let place: String?
-  private let isInsecure: Bool
-  private let joinsVault: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    text = arguments.text(Self.line)
-    place = arguments.optionalText(Self.place)
-    isInsecure = arguments.has(SyncCommand.insecure)
-    joinsVault = arguments.has(.join)
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let text = arguments.text(Self.line)
+    let place = arguments.optionalText(Self.place)
     let line = text == "-" ? try SecretPrompt.read("invitation", context) : text
     let invitation: Invitation
     do throws(MalformedError) { invitation = try Invitation(text: line) } catch {
       throw CommandError.usage(error.description)
     }
-    let peer = try Peer(place ?? invitation.place, endpoint: invitation.endpoint, isInsecure: isInsecure)
-    switch peer.address {
-    case .folder, .hub, .storage: break
-    case .store, .command, .ssh:
+    let peer = try Peer(
+      place ?? invitation.place, endpoint: invitation.endpoint,
+      isInsecure: arguments.has(SyncCommand.insecure))
+    guard peer.address.isPlace else {
       throw CommandError.usage(
         "an invitation leads to a folder, a hub or storage, not to \(Quoted(peer.text))")
     }
@@ -269,7 +245,7 @@ struct JoinCommand: Command {
       context.unreported.add("the new store \(directory)")
     }
     var options = SyncOptions()
-    options.joinsVault = joinsVault
+    options.joinsVault = arguments.has(.join)
     return try SyncRun(context: context, options: options).once(peer, joining: invitation)
   }
 }

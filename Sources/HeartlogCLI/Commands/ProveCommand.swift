@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogFormat
 
 /// `heartlog prove`: writes a file that proves an event, or a history, to anybody.
-struct ProveCommand: Command {
+enum ProveCommand: Command {
   private static let event = Argument(
     "EVENT", .optional, .text, "The event to prove; with --between, where the history ends.")
   private static let checkpoint = Option.flag(
@@ -38,32 +38,16 @@ struct ProveCommand: Command {
       65: The store is not what was signed, or FILE is not a proof.
       """#)
 
-  /// Nil if a checkpoint is asked for.
-  private let end: String?
-  private let start: String?
-  private let path: String?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    end = arguments.optionalText(Self.event)
-    start = arguments.text(Self.between)
-    path = arguments.text(Self.file)
-    let isCheckpoint = arguments.has(Self.checkpoint)
-    guard isCheckpoint != (end != nil) else {
-      throw Self.misused("prove needs an EVENT or --checkpoint")
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let (text, between) = (arguments.optionalText(Self.event), arguments.text(Self.between))
+    guard arguments.has(Self.checkpoint) != (text != nil) else {
+      throw misused("prove needs an EVENT or --checkpoint")
     }
-    guard !isCheckpoint || (start == nil && path == nil) else {
-      throw .usage("--checkpoint cannot be used with --between or --output")
-    }
-    if let end, start == nil, Moment.event(end) == nil {
-      throw .usage(
-        "EVENT needs an event, not \(Quoted(end))",
-        hint: "Write it as \"heartlog log\" shows it, like \(Moment.eventForm).")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    guard let end = try end.map(Place.init) else { return try checkpoint(context) }
-    let start = try start.map(Place.init)
+    try arguments.refuse(Self.checkpoint, with: Self.between, Self.file)
+    guard let text else { return try checkpoint(context) }
+    if between == nil { try ValueKind.event.check(text, label: Self.event.name, clock: context.clock) }
+    let end = try Place(text)
+    let start = try between.map(Place.init)
     let store = try context.openForProving()
     let proof: ProofFile
     if let start {
@@ -73,7 +57,7 @@ struct ProveCommand: Command {
       guard case .event(let id) = try end.point(in: store) else { preconditionFailure("checked above") }
       proof = .event(try store.proof(of: id))
     }
-    let path = path ?? proof.name
+    let path = arguments.text(Self.file) ?? proof.name
     let bytes = proof.bytes
     try OutputFile.write(bytes, to: path)
     try context.show(
@@ -83,7 +67,7 @@ struct ProveCommand: Command {
     return try context.report(store.findings)
   }
 
-  private func checkpoint(_ context: CommandContext) throws -> ExitCode {
+  private static func checkpoint(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting()
     guard let signed = try store.makeCheckpoint() else {
       throw CommandError(

@@ -2,14 +2,14 @@ import Heartlog
 import HeartlogSync
 
 /// `heartlog repair`: rebuilds damaged files, repairs damaged streams from another copy, or makes a new store of what can be read.
-struct RepairCommand: Command {
+enum RepairCommand: Command {
   private static let source = Option.value(
     "from", "PEER", .peer,
     "Another copy of damaged streams: a store's directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path."
   )
   private static let rescue = Option.value(
     "salvage", "DIR", .directory, "Leave the store as it is; make a new one of all that can be read.")
-  private static let isDryRun = Option.flag("dry-run", "Change nothing; report what would be done.")
+  private static let dryRun = Option.flag("dry-run", "Change nothing; report what would be done.")
   private static let name = Option.value(
     "name", "NAME", .text,
     "The name of this device, in case it is lost, or in the new store. Default: the name in the streams, or of the host."
@@ -17,7 +17,7 @@ struct RepairCommand: Command {
 
   static let description = CommandDescription(
     name: "repair", group: .check, summary: "rebuild damaged files, or salvage what can be read",
-    options: [source, rescue, isDryRun, name],
+    options: [source, rescue, dryRun, name],
     page: #"""
       Rebuilds the file "store", which identifies the writer, and the ends of forked streams from the contents of the streams. If nothing proves
       that the folder is not a copy, the device continues under a new identity, which loses nothing. The remains of the damaged files are kept
@@ -44,39 +44,31 @@ struct RepairCommand: Command {
       75: Another process is writing to the store, or PEER was silent: try again.
       """#)
 
-  let source: PeerAddress?
-  let rescue: String?
-  let isDryRun: Bool
-  let name: String?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    source = try arguments.text(Self.source).map { (text) throws(CommandError) in try PeerAddress(text) }
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let source = try arguments.text(Self.source).map { try PeerAddress($0) }
     if case .hub? = source {
-      throw .usage(
+      throw CommandError.usage(
         "a store cannot be repaired from a hub, which admits only the store's own key",
         hint: "Use another device or a folder. Or make a new store with \"heartlog init\", and sync that "
           + "with the hub.")
     }
-    rescue = arguments.text(Self.rescue)
-    isDryRun = arguments.has(Self.isDryRun)
-    name = arguments.text(Self.name)
-    if rescue != nil, isDryRun { throw .usage("--salvage cannot be used with --dry-run") }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+    let isDryRun = arguments.has(Self.dryRun)
+    let name = arguments.text(Self.name)
+    let rescue = arguments.text(Self.rescue)
+    try arguments.refuse(Self.rescue, with: Self.dryRun)
     let directory = try context.storeDirectory()
     do {
       let carrier = try source.map { try $0.carrier(context, endsSoon: true) }
       defer { try? context.opened.closePeers() }
-      return try rescue.map { try salvage(directory, to: $0, carrier, context) }
-        ?? repair(directory, carrier, context)
+      return try rescue.map { try salvage(directory, to: $0, carrier, name: name, context) }
+        ?? repair(directory, carrier, name: name, isDryRun: isDryRun, context)
     } catch let error as HeartlogError where source != nil && error.file != directory {
       throw SyncRun.shown(error)
     }
   }
 
-  private func repair(
-    _ directory: String, _ carrier: (any Carrier)?, _ context: CommandContext
+  private static func repair(
+    _ directory: String, _ carrier: (any Carrier)?, name: String?, isDryRun: Bool, _ context: CommandContext
   ) throws -> ExitCode {
     let report = try context.withByteProgress("verifying") { progress in
       if let carrier {
@@ -136,8 +128,9 @@ struct RepairCommand: Command {
 
   // MARK: - Salvage
 
-  private func salvage(
-    _ directory: String, to rescue: String, _ carrier: (any Carrier)?, _ context: CommandContext
+  private static func salvage(
+    _ directory: String, to rescue: String, _ carrier: (any Carrier)?, name: String?,
+    _ context: CommandContext
   ) throws -> ExitCode {
     let options = StoreOptions(named: name)
     let report = try FavoritesStore.salvage(at: directory, to: rescue, from: carrier, options: options)

@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogLibraries
 
 /// `heartlog stats`: counts the events of the log.
-struct StatsCommand: Command {
+enum StatsCommand: Command {
   private static let library = Argument(
     "LIBRARY", .optional, .library, "Count only events of this library. Default: all libraries.")
   private static let period = Option.value(
@@ -29,11 +29,7 @@ struct StatsCommand: Command {
       65: Part of the store is damaged; the sound part was counted.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     try context.reading {
       let directory = try context.storeDirectory()
       let filter = try EventFilter(

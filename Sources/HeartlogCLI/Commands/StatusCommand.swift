@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog init`: creates a new, empty store.
-struct InitCommand: Command {
+enum InitCommand: Command {
   static let description = CommandDescription(
     name: "init", group: .store, summary: "create a new, empty store",
     options: [.deviceName],
@@ -15,11 +15,7 @@ struct InitCommand: Command {
       73: The path is already taken, or the folder cannot be created.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let directory = try context.storeDirectory()
     let options = StoreOptions(named: arguments.text(.deviceName))
     do { try FavoritesStore.create(at: directory, options: options) } catch {
@@ -38,7 +34,7 @@ struct InitCommand: Command {
 }
 
 /// `heartlog status`: shows what the store contains.
-struct StatusCommand: Command {
+enum StatusCommand: Command {
   static let description = CommandDescription(
     name: "status", group: .store, summary: "show what the store contains: libraries, devices, size",
     options: [.at],
@@ -52,11 +48,7 @@ struct StatusCommand: Command {
       65: Part of the store is damaged; the sound part was shown.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let view = try context.openForReading(at: arguments.moment(.at))
     let status = try view.status()
     let isOpen = try FavoritesStore.isOpenToOthers(at: status.path)
@@ -67,7 +59,7 @@ struct StatusCommand: Command {
 }
 
 /// `heartlog replay`: rebuilds the state from the log alone.
-struct ReplayCommand: Command {
+enum ReplayCommand: Command {
   static let description = CommandDescription(
     name: "replay", group: .check, summary: "rebuild the state from the log alone",
     page: """
@@ -82,9 +74,7 @@ struct ReplayCommand: Command {
   /// How often the log is replayed while its content changes.
   private static let attemptsMax = 20
 
-  init(_ arguments: Arguments) {}
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let store = try context.openForReading()
     var generation = try store.contentGeneration()
     var view = try context.replayed(store)

@@ -6,7 +6,7 @@ import HeartlogSync
 import Synchronization
 
 /// `heartlog sync`: exchanges commits with another store.
-struct SyncCommand: Command {
+enum SyncCommand: Command {
   private static let peer = Argument(
     "PEER", .optional, .peer,
     "The other store: its directory, folder:DIR, exec:COMMAND, or ssh://[user@]host[:port]/path. Or a hub: https://host[:port][/VAULT]. Or storage: davs://host/path, s3://bucket/prefix. If it is not given, all places that \"heartlog places\" lists."
@@ -70,39 +70,21 @@ struct SyncCommand: Command {
       75: The peer was silent for 30 seconds, a store is locked, or the deadline came first.
       """#)
 
-  /// `nil` for all places that the store knows.
-  let peer: Peer?
-  let options: SyncOptions
-  let watches: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    peer = try Peer(arguments, Self.peer)
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    /// `nil` for all places that the store knows.
+    let peer = try Peer(arguments, Self.peer)
     var options = SyncOptions()
     options.isPull = arguments.has(Self.pull)
     options.isDryRun = arguments.has(Self.dryRun)
     options.joinsVault = arguments.has(.join)
     options.encrypts = arguments.has(Self.encrypted)
     options.deadline = arguments.count(Self.deadline).map { .now + .seconds($0) }
-    self.options = options
-    watches = arguments.has(Self.watch)
-    if options.encrypts {
-      switch peer?.address {
-      case .folder, .hub, .storage: break
-      case nil, .store, .command, .ssh:
-        throw .usage(
-          "--encrypted can be used with folder:DIR, a hub and storage only",
-          hint: "The other ways are between two devices alone.")
-      }
-      if options.isDryRun { throw .usage("--encrypted cannot be used with --dry-run") }
-      if options.isPull { throw .usage("--encrypted cannot be used with --pull") }
-    }
-    if watches, options.isDryRun { throw .usage("--watch cannot be used with --dry-run") }
-    if watches, options.deadline != nil { throw .usage("--watch cannot be used with --deadline") }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+    try arguments.allow(
+      Self.encrypted, onlyWith: "folder:DIR, a hub and storage", if: peer?.address.isPlace == true)
+    try arguments.refuse(Self.encrypted, with: Self.dryRun, Self.pull)
+    try arguments.refuse(Self.watch, with: Self.dryRun, Self.deadline)
     let run = SyncRun(context: context, options: options)
-    return try watches ? run.watch(peer) : run.once(peer)
+    return try arguments.has(Self.watch) ? run.watch(peer) : run.once(peer)
   }
 }
 
@@ -398,7 +380,7 @@ enum StopSignal {
 }
 
 /// `heartlog serve --stdio`: serves the other end of a sync.
-struct ServeCommand: Command {
+enum ServeCommand: Command {
   static let description = CommandDescription(
     name: "serve", group: .devices, summary: "serve one sync over standard input and output",
     options: [.stdio],
@@ -413,13 +395,10 @@ struct ServeCommand: Command {
       75: The peer was silent for 30 seconds.
       """#)
 
-  init(_ arguments: Arguments) throws(CommandError) {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     guard arguments.has(.stdio) else {
-      throw .usage("serve needs --stdio", hint: "It is the only transport so far.")
+      throw CommandError.usage("serve needs --stdio", hint: "It is the only transport so far.")
     }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting(endsSoon: true)
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
     // A damaged store still sends its sound part.

@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog undo`: takes back events.
-struct UndoCommand: Command {
+enum UndoCommand: Command {
   private static let events = Argument(
     "EVENT", .variadic, .event, "An event to take back, of any device, as \"heartlog log\" shows it.")
   private static let last = Option.value(
@@ -39,42 +39,20 @@ struct UndoCommand: Command {
       1: There is nothing to undo: no such event, or later events wrote the same values or others; nothing was written.
       """#)
 
-  private enum Scope {
-    case events([Moment])
-    case last(Int)
-    case since(Moment)
-    case after(Moment)
-  }
-
-  private let scope: Scope
-  private let library: String?
-  private let replica: String?
-  private let isDryRun: Bool
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    let events = arguments.events(Self.events)
-    let since = arguments.moment(Self.since)
-    let after = arguments.moment(Self.after)
-    library = arguments.text(Self.library)
-    replica = arguments.text(Self.replica)
-    isDryRun = arguments.has(Self.dryRun)
-    switch (events.isEmpty, arguments.count(Self.last), since, after) {
-    case (false, nil, nil, nil): scope = .events(events)
-    case (true, let last?, nil, nil): scope = .last(last)
-    case (true, nil, let since?, nil): scope = .since(since)
-    case (true, nil, nil, let after?): scope = .after(after)
-    default:
-      throw Self.misused("undo needs one of EVENT, --last, --since and --after")
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let scopes = [
+      !arguments.events(Self.events).isEmpty, arguments.has(Self.last), arguments.has(Self.since),
+      arguments.has(Self.after),
+    ]
+    guard scopes.count(where: \.self) == 1 else {
+      throw misused("undo needs one of EVENT, --last, --since and --after")
     }
-    if since == nil, after == nil, library != nil || replica != nil {
-      throw .usage(
-        "--library and --replica limit --since and --after", hint: "Use them with one of these.")
-    }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+    try arguments.allow(
+      Self.library, Self.replica, onlyWith: "--since and --after",
+      if: arguments.has(Self.since) || arguments.has(Self.after))
+    let isDryRun = arguments.has(Self.dryRun)
     let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
-    let target = try target(in: store)
+    let target = try target(of: arguments, in: store)
     let plan = try context.withByteProgress("reading the log") { progress in
       try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: context.note)
     }
@@ -108,17 +86,19 @@ struct UndoCommand: Command {
     return code
   }
 
-  private func target(in store: FavoritesStore) throws -> UndoScope {
-    let replica = try replica.map { try Moment.replica(named: $0, among: store.replicaNames) }
-    switch scope {
-    case .events(let events): return .events(try events.compactMap { try $0.eventID(in: store) })
-    case .last(let count): return .lastCommits(count)
-    case .since(let moment):
-      let first = try moment.first.map(LogMoment.milliseconds) ?? moment.resolved(in: store)
+  private static func target(of arguments: Arguments, in store: FavoritesStore) throws -> UndoScope {
+    if let count = arguments.count(Self.last) { return .lastCommits(count) }
+    let library = arguments.text(Self.library)
+    let replica = try arguments.text(Self.replica)
+      .map { try Moment.replica(named: $0, among: store.replicaNames) }
+    if let since = arguments.moment(Self.since) {
+      let first = try since.first.map(LogMoment.milliseconds) ?? since.resolved(in: store)
       return .since(first, library: library, replica: replica)
-    case .after(let moment):
-      return .after(try moment.resolved(in: store), library: library, replica: replica)
     }
+    if let after = arguments.moment(Self.after) {
+      return .after(try after.resolved(in: store), library: library, replica: replica)
+    }
+    return .events(try arguments.events(Self.events).compactMap { try $0.eventID(in: store) })
   }
 }
 

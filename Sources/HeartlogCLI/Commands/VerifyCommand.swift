@@ -2,7 +2,7 @@ import Heartlog
 import HeartlogFormat
 
 /// `heartlog verify`: checks every byte of the log against its checksums and hashes, or a proof with nothing but its file.
-struct VerifyCommand: Command {
+enum VerifyCommand: Command {
   private static let file = Argument(
     "FILE", .optional, .file,
     "A proof that \"heartlog prove\" wrote; - for standard input. Default: the store.")
@@ -30,31 +30,24 @@ struct VerifyCommand: Command {
       65: Something is damaged, and the message names the file, byte offset and commits; or FILE is not a valid proof.
       """#)
 
-  private let proof: String?
-  private let key: KeyReference?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    proof = arguments.optionalText(Self.file)
-    guard let text = arguments.text(Self.key) else {
-      key = nil
-      return
-    }
-    guard proof != nil else { throw .usage("--key can be used with a FILE only") }
-    guard let key = KeyReference(text) else {
-      throw .usage(
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let text = arguments.text(Self.key)
+    let key = text.flatMap { KeyReference($0) }
+    if let text, key == nil {
+      throw CommandError.usage(
         "\(Quoted(text)) is not a key",
         hint:
           "A key has 64 hexadecimal digits, as its fingerprint has; a replica's id has 32. A verifier key is NAME+ID+BASE64."
       )
     }
-    self.key = key
+    let path = arguments.optionalText(Self.file)
+    try arguments.allow(Self.key, onlyWith: "a FILE", if: path != nil)
+    return try path.map { try verify($0, signedWith: key, context) } ?? verifyStore(context)
   }
 
-  func run(_ context: CommandContext) throws -> ExitCode {
-    try proof.map { try verify($0, context) } ?? verifyStore(context)
-  }
-
-  private func verify(_ path: String, _ context: CommandContext) throws -> ExitCode {
+  private static func verify(
+    _ path: String, signedWith key: KeyReference?, _ context: CommandContext
+  ) throws -> ExitCode {
     let proof = try ProofFile.read(path)
     let isExpected = key.map { $0.matches(proof.checkpoint.key) }
     let valid: [String] =
@@ -72,7 +65,7 @@ struct VerifyCommand: Command {
       hint: "It proves nothing of the replica whose key you gave.")
   }
 
-  private func verifyStore(_ context: CommandContext) throws -> ExitCode {
+  private static func verifyStore(_ context: CommandContext) throws -> ExitCode {
     let found = try context.verified()
     for stream in found.streams {
       try context.show(Self.json(stream), [Self.line(stream, context.style)])

@@ -1,7 +1,7 @@
 import Heartlog
 
 /// `heartlog add`: makes an item a favorite.
-struct AddCommand: Command {
+enum AddCommand: Command {
   static let description = CommandDescription(
     name: "add", group: .write, summary: "make an item a favorite",
     arguments: [.library, .item, .fields], options: [.fields, .date],
@@ -20,19 +20,16 @@ struct AddCommand: Command {
       1: The item is already a favorite; nothing was written.
       """#)
 
-  private let target: ItemArguments
-
-  init(_ arguments: Arguments) throws(CommandError) { target = try ItemArguments(arguments) }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    try context.writeOne(target.library, target.item, otherwise: "is already a favorite") {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let target = try ItemArguments(arguments)
+    return try context.writeOne(target.library, target.item, otherwise: "is already a favorite") {
       try $0.add(target.item, fields: target.fields, favoritedDate: target.date)
     }
   }
 }
 
 /// `heartlog toggle`: flips whether an item is a favorite.
-struct ToggleCommand: Command {
+enum ToggleCommand: Command {
   static let description = CommandDescription(
     name: "toggle", group: .write, summary: "flip whether an item is a favorite",
     arguments: [.library, .item, .fields], options: [.fields, .date],
@@ -45,19 +42,16 @@ struct ToggleCommand: Command {
       heartlog toggle cities 2950159  # Toggle it again.
       """)
 
-  private let target: ItemArguments
-
-  init(_ arguments: Arguments) throws(CommandError) { target = try ItemArguments(arguments) }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    try context.writeOne(target.library, target.item, otherwise: "was not toggled") {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let target = try ItemArguments(arguments)
+    return try context.writeOne(target.library, target.item, otherwise: "was not toggled") {
       try $0.toggle(target.item, fields: target.fields, favoritedDate: target.date)
     }
   }
 }
 
 /// `heartlog remove`: removes an item from the favorites.
-struct RemoveCommand: Command {
+enum RemoveCommand: Command {
   static let description = CommandDescription(
     name: "remove", group: .write, summary: "remove an item from the favorites",
     arguments: [.library, .item],
@@ -70,11 +64,7 @@ struct RemoveCommand: Command {
       1: The item is not a favorite; nothing was written.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let item = arguments.text(.item)
     return try context.writeOne(arguments.text(.library), item, otherwise: "is not a favorite") {
       try $0.remove(item)
@@ -83,7 +73,7 @@ struct RemoveCommand: Command {
 }
 
 /// `heartlog set`: writes fields of an item.
-struct SetCommand: Command {
+enum SetCommand: Command {
   static let description = CommandDescription(
     name: "set", group: .write, summary: "write fields of an item, favorite or not",
     arguments: [.library, .item, .fields], options: [.fields],
@@ -99,15 +89,10 @@ struct SetCommand: Command {
       1: The item already has these values; nothing was written.
       """)
 
-  private let target: ItemArguments
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    target = try ItemArguments(arguments)
-    if target.fields.isEmpty { throw Self.misused("set needs a field to write") }
-  }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    try context.writeOne(target.library, target.item, otherwise: "already has these values") {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
+    let target = try ItemArguments(arguments)
+    if target.fields.isEmpty { throw misused("set needs a field to write") }
+    return try context.writeOne(target.library, target.item, otherwise: "already has these values") {
       try $0.set(target.fields, of: target.item)
     }
   }

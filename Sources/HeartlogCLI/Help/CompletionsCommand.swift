@@ -1,5 +1,5 @@
 /// `heartlog completions`: prints a shell completion script.
-struct CompletionsCommand: Command {
+enum CompletionsCommand: Command {
   private static let shell = Argument(
     "SHELL", .required, .choice(ValueKind.shells), "One of \(ValueKind.shells.joined(separator: ", ")).")
 
@@ -15,11 +15,7 @@ struct CompletionsCommand: Command {
       heartlog completions fish > ~/.config/fish/completions/heartlog.fish  # Run this once; fish loads the file by itself.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     try context.output.write(Self.scripts[arguments.text(Self.shell)] ?? "")
     return .success
   }

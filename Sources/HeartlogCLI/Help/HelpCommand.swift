@@ -1,5 +1,5 @@
 /// `heartlog help`: prints the overview, or the page of one command.
-struct HelpCommand: Command {
+enum HelpCommand: Command {
   private static let topic = Argument("COMMAND", .optional, .command, "The command to describe.")
 
   static let description = CommandDescription(
@@ -11,11 +11,7 @@ struct HelpCommand: Command {
       heartlog help add  # Print the help of add.
       """#)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let command = try arguments.optionalText(Self.topic).map { try CommandTable.heartlog.command(named: $0) }
     let page = HelpPage(table: .heartlog, style: context.style, width: context.width)
     try context.output.write(page.text(command))
@@ -117,7 +113,7 @@ struct HelpPage: Sendable {
 }
 
 /// `heartlog man`: prints the man page as roff.
-struct ManCommand: Command {
+enum ManCommand: Command {
   static let description = CommandDescription(
     name: "man", group: .help, summary: "print the man page as roff",
     page: #"""
@@ -127,9 +123,7 @@ struct ManCommand: Command {
       heartlog man > /usr/local/share/man/man1/heartlog.1  # Install the page.
       """#)
 
-  init(_ arguments: Arguments) throws(CommandError) {}
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     try context.output.write(ManPage(table: .heartlog).text)
     return .success
   }

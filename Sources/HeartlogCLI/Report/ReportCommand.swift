@@ -3,7 +3,7 @@ import HeartlogFormat
 import HeartlogLibraries
 
 /// `heartlog report`: writes what the store shows and proves as one HTML page.
-struct ReportCommand: Command {
+enum ReportCommand: Command {
   private static let file = Option.value(
     "output", short: "o", "FILE", .file,
     "The file to write; an existing file is replaced. Default: standard output (-).")
@@ -26,11 +26,7 @@ struct ReportCommand: Command {
       73: The file cannot be written.
       """)
 
-  private let arguments: Arguments
-
-  init(_ arguments: Arguments) { self.arguments = arguments }
-
-  func run(_ context: CommandContext) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let view = try context.openForReading(at: arguments.moment(.at))
     let found = try context.verified()
     try context.write(
