@@ -81,7 +81,7 @@ enum DevicesCommand: Command {
     }
     switch action {
     case .list: return try list(showsKeys: arguments.has(Self.keys), context)
-    case .forks: return try DeviceForks.run(context)
+    case .forks: return try forks(context)
     case .schemas:
       if let subject { try ValueKind.checkLibrary(subject) }
       return try DeviceSchemas(library: subject).run(context)
@@ -167,6 +167,25 @@ enum DevicesCommand: Command {
     ]
   }
 
+  /// Lists the proofs that a device signed two histories.
+  private static func forks(_ context: CommandContext) throws -> ExitCode {
+    let evidence = try context.openForReading().evidence()
+    for (file, proof) in evidence {
+      guard let proof = proof.map(ProofFile.fork) else {
+        context.warn("\(file) is damaged.")
+        continue
+      }
+      try context.show(["file": file] + proof.json, [DisplayText.visible(file)] + proof.lines(context))
+    }
+    if evidence.isEmpty {
+      if !context.isJSON {
+        try context.output.line("no device signed two histories, as far as this store has seen")
+      }
+      return .no
+    }
+    return evidence.contains { $0.proof == nil } ? .badInput : .success
+  }
+
   /// Confirms the key of a device, retires or drops it, or takes it back.
   private static func change(
     _ arguments: Arguments, _ action: Action, _ subject: String, _ context: CommandContext
@@ -236,59 +255,6 @@ extension Device {
       remarks.append("its clock was ahead, at \(times.text(latest)), and was set back")
     }
     return remarks.joined(separator: ", ")
-  }
-}
-
-/// The proofs that a device signed two histories.
-private enum DeviceForks {
-  static func run(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForReading()
-    let names = store.deviceNames
-    let evidence = try store.evidence()
-    for (file, proof) in evidence {
-      guard let proof else {
-        context.warn("\(DisplayText.visible(file)) is damaged.")
-        continue
-      }
-      try context.show(json(proof, file), lines(proof, file, names[proof.replica], context.style))
-    }
-    if evidence.isEmpty {
-      if !context.isJSON {
-        try context.output.line("no device signed two histories, as far as this store has seen")
-      }
-      return .no
-    }
-    return evidence.contains { $0.proof == nil } ? .badInput : .success
-  }
-
-  private static func lines(
-    _ proof: ForkProof, _ file: String, _ name: String?, _ style: Style
-  ) -> [String] {
-    let (earlier, later) = (proof.earlier.checkpoint, proof.later.checkpoint)
-    let second =
-      later.size == earlier.size
-      ? ["  and as many with the root \(later.root)"]
-      : [
-        "  and \(Quantity.count(later.size, "commit")) with the root \(later.root),",
-        "  of which the first \(earlier.size) have the root \(proof.history.root)",
-      ]
-    return [
-      style(.name, DisplayText.visible(proof.replica.short(named: name))),
-      "  signed \(Quantity.count(earlier.size, "commit")) with the root \(earlier.root)",
-    ] + second + ["  \(DisplayText.visible(file))"]
-  }
-
-  private static func json(_ proof: ForkProof, _ file: String) -> JSONObject {
-    func json(_ signed: WitnessedCheckpoint) -> JSONObject {
-      [
-        "commits": signed.checkpoint.size, "root": signed.checkpoint.root,
-        "note": String(decoding: signed.signed.note.bytes, as: UTF8.self),
-      ]
-    }
-    return [
-      "replica": proof.replica, "fingerprint": proof.later.key.fingerprint, "file": file,
-      "earlier": json(proof.earlier), "later": json(proof.later), "rootOfLaterHistory": proof.history.root,
-    ]
   }
 }
 
