@@ -188,7 +188,8 @@ struct RenderingTests {
       return String(decoding: writer.bytes, as: UTF8.self)
     }
     let line = "2 events without content: the digest covers the others"
-    #expect(status(2).lines(style: Style(isEnabled: false), width: nil).contains(line))
+    let context = CommandContext(output: CapturedOutput().output, environment: [:], clock: .test)
+    #expect(status(2).lines(context).contains(line))
     #expect(json(2).contains("\"withoutContent\":2") && !json(0).contains("withoutContent"))
   }
 }

@@ -53,7 +53,8 @@ struct BlamePage {
       "replica": write.event.replica, "sequence": write.event.sequence, "commit": write.commit,
       "time": RFC3339.text(write.wallTime), "stamp": write.position.stamp,
       "name": names[write.event.replica] ?? "", "origin?": write.origin,
-    ] + (write.isQuiet ? ["isQuiet": true] : [:])
+      "isQuiet?": write.isQuiet ? true : nil,
+    ]
   }
 
   func lines(_ context: CommandContext) -> [String] {
@@ -62,7 +63,8 @@ struct BlamePage {
     ])
     func add(_ title: Table.Cell, _ write: ItemHistory.Write) {
       table.add([
-        title, .init(Self.text(write.value, context.times)), .init(EventLine.shortID(write.event), .faint),
+        title, .init(ConflictPage.text(write.value, context.times)),
+        .init(EventLine.shortID(write.event), .faint),
         .init(context.times.text(write.wallTime), .faint), .init(names[write.event.replica] ?? ""),
         .init(write.origin ?? "", .faint),
       ])
@@ -82,14 +84,5 @@ struct BlamePage {
       }
     }
     return context.lines(table)
-  }
-
-  private static func text(_ value: Conflict.Value, _ times: Zone) -> String {
-    switch value {
-    case .membership(isFavorite: true, let date): "♥ since \(times.text(date))"
-    case .membership: "♡ not a favorite"
-    case .field(.null): "(none)"
-    case .field(let value): ItemLine.text(value)
-    }
   }
 }

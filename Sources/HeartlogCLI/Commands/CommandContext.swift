@@ -261,7 +261,7 @@ extension JSONObject {
   }
 
   /// `"asOf"`, unless it is now.
-  static func asOf(_ moment: PastMoment?) -> JSONObject { moment.map { ["asOf": $0.inLog.text] } ?? [:] }
+  static func asOf(_ moment: PastMoment?) -> JSONObject { ["asOf?": moment?.inLog.text] }
 }
 
 extension FavoritesStore {

@@ -97,10 +97,13 @@ enum ConflictPage {
     return lines
   }
 
-  static func text(_ value: Conflict.Value) -> String {
+  /// A value of a register; that of a favorite is its date if there is a zone for it.
+  static func text(_ value: Conflict.Value, _ times: Zone? = nil) -> String {
     switch value {
-    case .membership(isFavorite: true, _): "♥ a favorite"
+    case .membership(isFavorite: true, let date):
+      times.map { "♥ since \($0.text(date))" } ?? "♥ a favorite"
     case .membership: "♡ not a favorite"
+    case .field(.null): "(none)"
     case .field(let value): DisplayText.visible(ItemLine.text(value))
     }
   }

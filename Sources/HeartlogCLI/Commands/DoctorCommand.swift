@@ -44,11 +44,10 @@ enum DoctorCommand: Command {
   }
 
   private static func json(_ fault: Fault, _ advice: FaultAdvice) -> JSONObject {
-    var json: JSONObject = [
+    [
       "fault": fault.kind.rawValue, "severity": advice.severity.rawValue, "what": advice.what,
+      "detail?": fault.detail, "where": fault.place, "why": advice.why, "next": advice.next,
     ]
-    json["detail"] = fault.detail
-    return json + ["where": fault.place, "why": advice.why, "next": advice.next]
   }
 
   private static func lines(_ fault: Fault, _ advice: FaultAdvice, _ context: CommandContext) -> [String] {

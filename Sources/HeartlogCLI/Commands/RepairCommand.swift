@@ -88,18 +88,16 @@ enum RepairCommand: Command {
     + "makes a new store of all that can be read."
 
   private static func json(_ report: RepairReport) -> JSONObject {
-    var json: JSONObject = ["dryRun": report.isDryRun]
-    json["replica"] = report.replica
-    json["name"] = report.name
-    json["formerReplica"] = report.formerReplica
-    json["files"] = report.entries.map { entry in
-      var json: JSONObject = [
+    let files = report.entries.map { entry -> JSONObject in
+      [
         "file": entry.file, "damage": entry.damage, "isRepaired": entry.isRepaired, "outcome": entry.outcome,
+        "keptAt?": entry.keptAt,
       ]
-      json["keptAt"] = entry.keptAt
-      return json
     }
-    return json
+    return [
+      "dryRun": report.isDryRun, "replica?": report.replica, "name": report.name,
+      "formerReplica?": report.formerReplica, "files": files,
+    ]
   }
 
   private static func lines(_ report: RepairReport, _ style: Style) -> [String] {

@@ -169,11 +169,5 @@ struct StatisticsPage {
 }
 
 extension Statistics.Period {
-  var name: String {
-    switch self {
-    case .day: "day"
-    case .week: "week"
-    case .month: "month"
-    }
-  }
+  var name: String { "\(self)" }
 }

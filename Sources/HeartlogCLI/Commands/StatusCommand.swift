@@ -132,7 +132,8 @@ extension StoreStatus {
     ]
   }
 
-  func lines(style: Style, width: Int?) -> [String] {
+  func lines(_ context: CommandContext) -> [String] {
+    let style = context.style
     var lines = [
       style(.heading, DisplayText.visible(path)),
       "\(Quantity.count(events, "event")) in \(Quantity.count(commits, "commit")), "
@@ -161,26 +162,21 @@ extension StoreStatus {
             .init(Quantity.count(library.counts.items)), .init(Quantity.count(library.counts.events)),
           ]
         })
-      lines += [""] + table.lines(style: style, width: width)
+      lines += [""] + context.lines(table)
     }
-    var table = Table([
-      .init(title: "replica"), .init(title: "name", isFlexible: true),
-      .init(title: "head", alignment: .right),
-      .init(title: "events", alignment: .right), .init(),
-    ])
-    for device in devices {
-      var remarks: [String] = []
-      if device.isOwn { remarks.append("this device") }
-      if device.wallClockAheadSeconds >= 1 {
-        remarks.append("its clock is \(Quantity.duration(seconds: device.wallClockAheadSeconds)) ahead")
-      }
-      table.add([
-        .init(device.replica.short, .name), .init(device.name),
-        .init(Quantity.count(device.head)), .init(Quantity.count(device.events)),
-        .init(remarks.joined(separator: ", "), .faint),
-      ])
-    }
-    return lines + [""] + table.lines(style: style, width: width)
+    let now = StoreOptions().clock()
+    let table = Table(
+      [
+        .init(title: "replica"), .init(title: "name", isFlexible: true),
+        .init(title: "head", alignment: .right), .init(title: "events", alignment: .right), .init(),
+      ],
+      rows: devices.map { device in
+        [
+          .init(device.replica.short, .name), .init(device.name), .init(Quantity.count(device.head)),
+          .init(Quantity.count(device.events)), .init(device.remarks(at: now, context.times), .faint),
+        ]
+      })
+    return lines + [""] + context.lines(table)
   }
 }
 
@@ -190,6 +186,6 @@ extension CommandContext {
     try show(
       status.json(vault: view.store.vault?.id) + .asOf(view.moment)
         + (isOpenToOthers ? ["openToOthers": true] : [:]) + .partial(view.findings),
-      asOf(view.moment) + status.lines(style: style, width: width))
+      asOf(view.moment) + status.lines(self))
   }
 }

@@ -180,15 +180,12 @@ struct UndoPage {
   private static func text(_ register: Conflict.Register, _ value: Conflict.Value, _ times: Zone)
     -> String
   {
-    switch (register, value) {
-    case (_, .membership(isFavorite: true, let date)): return "♥ a favorite since \(times.text(date))"
-    case (_, .membership): return "♡ not a favorite"
-    case (.field(let name), .field(let value)):
-      if let collection = ItemCollection.name(ofField: name) {
-        return value.isNull ? "not in the collection \(collection)" : "in the collection \(collection)"
-      }
-      return value.isNull ? "no \(name)" : "\(name)=\(ItemLine.text(value))"
-    case (.membership, .field(let value)): return ItemLine.text(value)
+    guard case (.field(let name), .field(let field)) = (register, value) else {
+      return ConflictPage.text(value, times)
     }
+    if let collection = ItemCollection.name(ofField: name) {
+      return field.isNull ? "not in the collection \(collection)" : "in the collection \(collection)"
+    }
+    return field.isNull ? "no \(name)" : "\(name)=\(ItemLine.text(field))"
   }
 }

@@ -81,12 +81,10 @@ enum VerifyCommand: Command {
   }
 
   private static func json(_ snapshot: SnapshotVerification) -> JSONObject {
-    var json: JSONObject = [
+    [
       "snapshot": snapshot.name, "events": snapshot.events, "isSound": snapshot.problem == nil,
+      "isOfUse?": snapshot.isOfUse ? nil : false, "reason?": snapshot.problem,
     ]
-    if !snapshot.isOfUse { json["isOfUse"] = false }
-    json["reason"] = snapshot.problem
-    return json
   }
 
   private static func line(_ snapshot: SnapshotVerification, _ style: Style) -> String {
@@ -98,22 +96,15 @@ enum VerifyCommand: Command {
   }
 
   private static func json(_ stream: StreamVerification) -> JSONObject {
-    var json: JSONObject = [
+    [
       "replica": stream.replica, "name": stream.name, "commits": stream.commits, "events": stream.events,
-    ]
-    if stream.missingContents > 0 { json["missingContents"] = stream.missingContents }
-    json += [
-      "segments": stream.segments, "bytes": stream.bytes, "root": stream.root, "isSound": stream.isSound,
+      "missingContents?": stream.missingContents.ifAny, "segments": stream.segments, "bytes": stream.bytes,
+      "root": stream.root, "isSound": stream.isSound,
       "signedCommits": stream.checkpoint?.checkpoint.size ?? 0,
+      "fingerprint?": stream.checkpoint?.key.fingerprint,
+      "isTrusted?": stream.checkpoint == nil ? nil : stream.isTrusted,
+      "partial?": stream.isSound ? nil : true, "finding?": stream.finding?.json,
     ]
-    if let checkpoint = stream.checkpoint {
-      json += ["fingerprint": checkpoint.key.fingerprint, "isTrusted": stream.isTrusted]
-    }
-    if let finding = stream.finding {
-      if finding.isDamage { json["partial"] = true }
-      json["finding"] = finding.json
-    }
-    return json
   }
 
   /// How much of a stream its device has signed.

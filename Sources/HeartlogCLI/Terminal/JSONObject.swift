@@ -35,12 +35,6 @@ struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
 
   init(_ fields: some Sequence<Field>) { members = fields.map { ($0.name, $0.value) } }
 
-  /// Appends a member; nothing if the value is nil.
-  subscript(name: String) -> (any JSONWritable)? {
-    get { members.first { $0.name == name }?.value }
-    set { if let newValue { members.append((name, newValue)) } }
-  }
-
   static func + (first: JSONObject, second: JSONObject) -> JSONObject {
     var sum = first
     sum.members += second.members
