@@ -3,18 +3,15 @@ import HeartlogSync
 
 /// Why a command ended: what went wrong, where, and what to do next.
 struct CommandError: Error, Equatable, Sendable {
-  let exitCode: ExitCode
-  /// A phrase without its final full stop.
+  var exitCode: ExitCode
+  /// A phrase without its final full stop; after a colon, the file, the line or the commit.
   let what: String
-  /// A file, a line or a commit; nil if `what` already says where.
-  let location: String?
   /// Complete sentences that say what to do next; nil if there is nothing to advise.
-  let hint: String?
+  var hint: String?
 
   init(_ exitCode: ExitCode, _ what: String, at location: String? = nil, hint: String? = nil) {
     self.exitCode = exitCode
-    self.what = what
-    self.location = location
+    self.what = location.map { "\(what): \($0)" } ?? what
     self.hint = hint
   }
 
@@ -24,10 +21,7 @@ struct CommandError: Error, Equatable, Sendable {
 
   /// `what: where. what to do next`, without control characters and passwords: the parts may quote the input.
   var sentence: String {
-    var text = what
-    if let location { text += ": \(location)" }
-    text += "."
-    if let hint { text += " \(hint)" }
+    let text = ["\(what).", hint].compactMap(\.self).joined(separator: " ")
     return DisplayText.visible(SSHAddress.withoutPassword(text))
   }
 }
@@ -42,11 +36,6 @@ extension CommandError {
       self.init(.inputOutput, "cannot write standard output", at: Terminal.reason(number))
     default: self.init(.inputOutput, "\(error)")
     }
-  }
-
-  /// A copy of `error` with another exit code.
-  init(_ error: CommandError, exitCode: ExitCode) {
-    self.init(exitCode, error.what, at: error.location, hint: error.hint)
   }
 }
 
@@ -82,58 +71,47 @@ enum ExitCode: Int32, CaseIterable, Sendable {
 extension CommandError {
   /// Maps a store's error to an exit code and a hint.
   init(_ error: HeartlogError) {
-    let exitCode: ExitCode
-    var hint: String?
-    switch error.code {
-    case .invalid, .invalidItem, .misuse: exitCode = .usage
-    case .corrupt:
-      exitCode = .badInput
-      hint =
-        error.isNotDownloaded
-        ? Self.downloadHint
-        : error.isRepairable
-          ? Self.repairHint
-          : "Run \"heartlog verify\" to find all damage. The sound part can still be read."
+    let (exitCode, hint): (ExitCode, String?) =
+      switch error.code {
+      case .invalid, .invalidItem, .misuse: (.usage, nil)
+      case .corrupt where error.isNotDownloaded: (.badInput, Self.downloadHint)
+      case .corrupt where error.isRepairable: (.badInput, Self.repairHint)
+      case .corrupt:
+        (
+          .badInput,
+          "Run \"heartlog verify\" to find all damage. The sound part can still be read."
             + (error.isOfSegment ? " \(Self.repairFromHint)" : "")
-    case .newerFormat:
-      exitCode = .badInput
-      hint = "Install a newer version of Heartlog."
-    case .notAStore:
-      exitCode = .noStore
-      hint = "Create one with \"heartlog init\", or name another one with --store DIR."
-    case .notFound: exitCode = .no
-    case .exists:
-      exitCode = .cannotCreate
-      hint = "Choose another folder with --store DIR."
-    case .readOnly: exitCode = .cannotCreate
-    case .diskFull:
-      exitCode = .inputOutput
-      hint =
-        "No acknowledged commit is lost. Make room, or raise the limit that was reached (disk quota, ulimit -f), and try again."
-    case .inputOutput: exitCode = .inputOutput
-    case .outcomeUnknown:
-      exitCode = .inputOutput
-      hint = "Check with \"heartlog log -n 5\" before you try again."
-    case .cancelled, .wrongClock: exitCode = .tryAgain
-    case .timedOut:
-      exitCode = .tryAgain
-      hint = "Received commits are kept; the next sync continues where this one ended."
-    case .peer:
-      exitCode = .badInput
-      hint = "Commits that were received before this error are sound and are kept."
-    case .otherVault:
-      exitCode = .usage
-      hint = "Nothing was exchanged. \"heartlog sync --join\" makes this store a member of the other vault."
-    case .notAdmitted: exitCode = .no
-    case .noKey:
-      exitCode = .no
-      guard !error.message.contains("heartlog keys") else { break }
-      hint =
-        "\"heartlog keys join -\" takes the recovery code; \"heartlog keys pair PEER\" gets the keys from a device that can be reached."
-    case .locked:
-      exitCode = .tryAgain
-      hint = "Try again when it has finished."
-    }
+        )
+      case .newerFormat: (.badInput, "Install a newer version of Heartlog.")
+      case .notAStore:
+        (.noStore, "Create one with \"heartlog init\", or name another one with --store DIR.")
+      case .notFound, .notAdmitted: (.no, nil)
+      case .exists: (.cannotCreate, "Choose another folder with --store DIR.")
+      case .readOnly: (.cannotCreate, nil)
+      case .diskFull:
+        (
+          .inputOutput,
+          "No acknowledged commit is lost. Make room, or raise the limit that was reached (disk quota, ulimit -f), and try again."
+        )
+      case .inputOutput: (.inputOutput, nil)
+      case .outcomeUnknown: (.inputOutput, "Check with \"heartlog log -n 5\" before you try again.")
+      case .cancelled, .wrongClock: (.tryAgain, nil)
+      case .timedOut:
+        (.tryAgain, "Received commits are kept; the next sync continues where this one ended.")
+      case .peer: (.badInput, "Commits that were received before this error are sound and are kept.")
+      case .otherVault:
+        (
+          .usage,
+          "Nothing was exchanged. \"heartlog sync --join\" makes this store a member of the other vault."
+        )
+      case .noKey where error.message.contains("heartlog keys"): (.no, nil)
+      case .noKey:
+        (
+          .no,
+          "\"heartlog keys join -\" takes the recovery code; \"heartlog keys pair PEER\" gets the keys from a device that can be reached."
+        )
+      case .locked: (.tryAgain, "Try again when it has finished.")
+      }
     self.init(exitCode, error.message, at: Self.location(error), hint: hint)
   }
 

@@ -8,7 +8,7 @@ struct FieldArgumentsTests {
   private typealias Assignment = Field
 
   private func read(_ texts: String..., object: String? = nil) throws -> [Assignment] {
-    try FieldArguments(assignments: texts, object: object).assignments
+    try ItemArguments.fields(texts, object: object)
   }
 
   private func json(_ name: String, _ text: String) -> Assignment {
@@ -56,7 +56,7 @@ struct FieldArgumentsTests {
       "title", "=x", ":=1", "a:=", "a:={", "a:=01", "a:=tru", "a:=1 2", "a:=\"\\x\"", "a:=.5", "a:=1.",
     ])
   func refused(text: String) {
-    #expect(throws: CommandError.self) { try FieldArguments(assignments: [text], object: nil) }
+    #expect(throws: CommandError.self) { try ItemArguments.fields([text], object: nil) }
   }
 
   @Test(
@@ -67,13 +67,13 @@ struct FieldArgumentsTests {
       #"{"\ud800":1}"#, #"{"\ud800\u0041":1}"#, "{\"a\":\"\n\"}", #"{"a":"\u12"}"#,
     ])
   func refusedObject(text: String) {
-    #expect(throws: CommandError.self) { try FieldArguments(assignments: [], object: text) }
+    #expect(throws: CommandError.self) { try ItemArguments.fields([], object: text) }
   }
 
   @Test("a field given in both ways is refused")
   func twice() {
-    #expect(throws: CommandError.self) { try FieldArguments(assignments: ["a=1", "a:=1"], object: nil) }
-    #expect(throws: CommandError.self) { try FieldArguments(assignments: ["a=1"], object: "{\"a\":1}") }
+    #expect(throws: CommandError.self) { try ItemArguments.fields(["a=1", "a:=1"], object: nil) }
+    #expect(throws: CommandError.self) { try ItemArguments.fields(["a=1"], object: "{\"a\":1}") }
   }
 
   @Test("an object cut off anywhere is refused, and deep nesting ends without a crash")
@@ -82,10 +82,10 @@ struct FieldArgumentsTests {
     #expect(try read(object: String(decoding: text, as: UTF8.self)).count == 2)
     for length in 0..<text.count {
       #expect(throws: CommandError.self) {
-        try FieldArguments(assignments: [], object: String(decoding: text[..<length], as: UTF8.self))
+        try ItemArguments.fields([], object: String(decoding: text[..<length], as: UTF8.self))
       }
     }
     let deep = String(repeating: "[", count: 1_000_000)
-    #expect(throws: CommandError.self) { try FieldArguments(assignments: ["a:=" + deep], object: nil) }
+    #expect(throws: CommandError.self) { try ItemArguments.fields(["a:=" + deep], object: nil) }
   }
 }

@@ -307,15 +307,30 @@ struct Arguments: Sendable {
   func events(_ option: Option) -> [Moment] { texts(option).compactMap(Moment.event) }
 }
 
-/// The fields given on a command line.
-struct FieldArguments: Equatable, Sendable {
-  /// In the order given, `FIELD` arguments before `--fields`; names are unique.
-  let assignments: [Field]
+/// The item that a command writes, and what it writes of it.
+struct ItemArguments {
+  let library: String
+  let item: String
+  let fields: [Field]
+  /// The favorited date, in milliseconds since 1970; nil for now.
+  let date: Milliseconds?
 
-  /// Reads `FIELD=text` and `FIELD:=json` arguments and the JSON object of `--fields`.
-  init(assignments texts: [String], object: String?) throws(CommandError) {
+  init(_ arguments: Arguments) throws(CommandError) {
+    library = arguments.text(.library)
+    item = arguments.text(.item)
+    fields = try Self.fields(arguments.texts(Argument.fields), object: arguments.text(Option.fields))
+    for field in fields {
+      do throws(MalformedError) { try NameRules.checkFieldName(field.name) } catch {
+        throw .usage("\(Quoted(field.name)) is not a valid field name: \(error.reason)")
+      }
+    }
+    date = arguments.command.options.contains(.date) ? arguments.moment(.date)?.first : nil
+  }
+
+  /// Reads `FIELD=text` and `FIELD:=json` arguments, and after them the JSON object of `--fields`. Names are unique.
+  static func fields(_ texts: [String], object: String?) throws(CommandError) -> [Field] {
     var all: [Field] = []
-    for text in texts { all.append(try Self.assignment(text)) }
+    for text in texts { all.append(try assignment(text)) }
     if let object {
       do throws(MalformedError) {
         let json = try JSONValue.parse(Array(object.utf8), depthMax: Limits.jsonDepthMax + 1)
@@ -329,13 +344,13 @@ struct FieldArguments: Equatable, Sendable {
     }
     var names: Set<[UInt8]> = []
     for assignment in all {
-      guard !assignment.name.isEmpty else { throw .usage("the name of a field is empty", hint: Self.hint) }
+      guard !assignment.name.isEmpty else { throw .usage("the name of a field is empty", hint: hint) }
       // As bytes: names are not normalized, but String compares é and e + accent as equal.
       guard names.insert(Array(assignment.name.utf8)).inserted else {
         throw .usage("the field \(Quoted(assignment.name)) is given twice")
       }
     }
-    self.assignments = all
+    return all
   }
 
   private static let hint = "Write FIELD=text, or FIELD:=json for a number, true, null or a list."
@@ -360,28 +375,5 @@ struct FieldArguments: Equatable, Sendable {
         "\(Quoted(text)) has no valid JSON value: \(error.reason)",
         hint: "For text, write = instead of :=")
     }
-  }
-}
-
-/// The item that a command writes, and what it writes of it.
-struct ItemArguments {
-  let library: String
-  let item: String
-  let fields: [Field]
-  /// The favorited date, in milliseconds since 1970; nil for now.
-  let date: Milliseconds?
-
-  init(_ arguments: Arguments) throws(CommandError) {
-    library = arguments.text(.library)
-    item = arguments.text(.item)
-    fields = try FieldArguments(
-      assignments: arguments.texts(Argument.fields), object: arguments.text(Option.fields)
-    ).assignments
-    for field in fields {
-      do throws(MalformedError) { try NameRules.checkFieldName(field.name) } catch {
-        throw .usage("\(Quoted(field.name)) is not a valid field name: \(error.reason)")
-      }
-    }
-    date = arguments.command.options.contains(.date) ? arguments.moment(.date)?.first : nil
   }
 }

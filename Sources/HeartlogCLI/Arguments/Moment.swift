@@ -8,10 +8,8 @@ enum Moment: Equatable, Sendable {
     let last: Milliseconds
   }
 
-  /// A time; without seconds, the whole minute.
-  case time(Span)
-  /// A whole day, named by its date and zone.
-  case day(Span, name: String)
+  /// A time; without seconds, the whole minute. Or a whole day, named by its date and zone.
+  case time(Span, day: String? = nil)
   /// An event: the first hexadecimal digits of its replica, in lower case, and its number.
   case event(replicaPrefix: String, sequence: SequenceNumber)
   /// A commit: likewise, with the number of the commit.
@@ -82,8 +80,8 @@ enum Moment: Equatable, Sendable {
   /// The moment for people: its last millisecond, with the zone.
   func shown(_ zone: Zone) -> String {
     switch self {
-    case .time(let span): zone.isUTC ? "\(zone.text(span.last)) UTC" : zone.named(span.last)
-    case .day(_, let name): "the end of \(name)"
+    case .time(_, let day?): "the end of \(day)"
+    case .time(let span, nil): zone.isUTC ? "\(zone.text(span.last)) UTC" : zone.named(span.last)
     case .event(let prefix, let sequence): "event \(prefix):\(sequence)"
     case .commit(let prefix, let number): "commit \(prefix):\(Self.commitMark)\(number)"
     }
@@ -95,12 +93,7 @@ enum Moment: Equatable, Sendable {
   /// The last millisecond, for `--at` and `--until`; nil for an event or a commit.
   var last: Milliseconds? { span?.last }
 
-  private var span: Span? {
-    switch self {
-    case .time(let span), .day(let span, _): span
-    case .event, .commit: nil
-    }
-  }
+  private var span: Span? { if case .time(let span, _) = self { span } else { nil } }
 }
 
 extension Moment {
@@ -145,8 +138,8 @@ extension Moment {
       start = LocalTime(milliseconds: day)
     }
     let end = LocalTime(milliseconds: start.milliseconds + LocalTime.dayLength - 1)
-    return .day(
-      span(start, end, in: clock.zone), name: "\(start.date) \(DisplayText.visible(clock.zone.name))")
+    return .time(
+      span(start, end, in: clock.zone), day: "\(start.date) \(DisplayText.visible(clock.zone.name))")
   }
 
   /// `2 hours ago`. Hours and shorter units are spans of time; days and longer units follow the calendar, at the same time of day.
@@ -188,7 +181,7 @@ extension Moment {
   /// Resolves the moment: replaces the prefix of a replica by the full id.
   func resolved(among replicas: [(id: ReplicaID, name: String)]) throws(CommandError) -> LogMoment {
     switch self {
-    case .time(let span), .day(let span, _): return .milliseconds(span.last)
+    case .time(let span, _): return .milliseconds(span.last)
     case .event(let prefix, let sequence):
       return .event(EventID(replica: try Self.replica(prefix, among: replicas), sequence: sequence))
     case .commit(let prefix, let number):

@@ -149,7 +149,9 @@ extension CommandContext {
   /// Runs work that only reads. A missing permission is then an input/output error, not a read-only store.
   func reading<R>(_ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as HeartlogError where error.code == .readOnly {
-      throw CommandError(CommandError(error), exitCode: .inputOutput)
+      var shown = CommandError(error)
+      shown.exitCode = .inputOutput
+      throw shown
     }
   }
 

@@ -278,7 +278,7 @@ private struct DeviceSchemas {
           .init(schema.library), .init(device.replica.short, .name), .init(device.name),
           .init("\(schema.version)"), .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
           .init(schema.oldNames.joined(separator: ", ")),
-          .init(Self.remarks(schema).joined(separator: ", "), .faint),
+          .init(Self.remarks(schema, context), .faint),
         ]
       })
     return try context.show(
@@ -288,13 +288,10 @@ private struct DeviceSchemas {
       findings: store.findings)
   }
 
-  private static func remarks(_ schema: RunningSchema) -> [String] {
-    var remarks: [String] = []
-    if schema.device.isOwn { remarks.append("this device") }
-    if schema.device.isEnded { remarks.append("forked") }
-    if schema.device.isRetired { remarks.append("retired") }
-    if !schema.isAnnounced { remarks.append("not announced") }
-    return remarks
+  private static func remarks(_ schema: RunningSchema, _ context: CommandContext) -> String {
+    let ofDevice = schema.device.remarks(at: StoreOptions().clock(), context.times)
+    return [ofDevice, schema.isAnnounced ? "" : "not announced"].filter { !$0.isEmpty }
+      .joined(separator: ", ")
   }
 
   private static func json(_ schema: RunningSchema) -> JSONObject {

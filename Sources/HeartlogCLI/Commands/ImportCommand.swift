@@ -146,19 +146,17 @@ enum ImportCommand: Command {
         .filter { $0.offset % 2 == 0 }.map { $0.element.filter { !$0.isNumber } }.joined(separator: "\"…\"")
     }
     var lines: [String] = []
-    var counts: [(kind: String, count: Int)] = []
-    var indices: [String: Int] = [:]
+    var kinds: [String] = []
+    var counts: [String: Int] = [:]
     for refusal in refusals {
       let kind = kind(refusal.reason)
-      let index = indices[kind] ?? counts.count
-      if index == counts.count {
-        indices[kind] = index
-        counts.append((kind, 0))
-      }
-      counts[index].count += 1
-      if counts[index].count <= equalLinesMax { lines.append("\(place(refusal)): \(refusal.reason)") }
+      let count = counts[kind, default: 0] + 1
+      counts[kind] = count
+      if count == 1 { kinds.append(kind) }
+      if count <= equalLinesMax { lines.append("\(place(refusal)): \(refusal.reason)") }
     }
-    for (kind, count) in counts where count > equalLinesMax {
+    for kind in kinds {
+      guard let count = counts[kind], count > equalLinesMax else { continue }
       lines.append(" … and \(Quantity.count(count - equalLinesMax, "more line")) like this: \(kind)")
     }
     return lines

@@ -237,16 +237,16 @@ struct PairingRun {
 
   /// Most hints of these errors are about commits.
   private static func shown(_ error: HeartlogError) -> CommandError {
-    let shown = SyncRun.shown(error)
-    let hint: String? =
-      switch error.code {
-      case .noKey, .peer: nil
-      case .timedOut: "Pair again: what was done is kept."
-      case .otherVault:
+    var shown = SyncRun.shown(error)
+    switch error.code {
+    case .noKey, .peer: shown.hint = nil
+    case .timedOut: shown.hint = "Pair again: what was done is kept."
+    case .otherVault:
+      shown.hint =
         "Nothing was done. \"heartlog keys pair PEER --join\" makes this store a member of the other vault."
-      default: shown.hint
-      }
-    return CommandError(shown.exitCode, shown.what, at: shown.location, hint: hint)
+    default: break
+    }
+    return shown
   }
 }
 

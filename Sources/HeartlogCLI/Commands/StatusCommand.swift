@@ -20,7 +20,9 @@ enum InitCommand: Command {
     let options = StoreOptions(named: arguments.text(.deviceName))
     do { try FavoritesStore.create(at: directory, options: options) } catch {
       guard ![.invalid, .diskFull, .locked].contains(error.code) else { throw error }
-      throw CommandError(CommandError(error), exitCode: .cannotCreate)
+      var shown = CommandError(error)
+      shown.exitCode = .cannotCreate
+      throw shown
     }
     context.unreported.add("the new store \(directory)")
     let store = try context.openForReading()

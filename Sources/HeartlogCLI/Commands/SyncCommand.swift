@@ -123,11 +123,12 @@ struct SyncRun {
         isCancelled: { false })
     } catch {
       guard let error = error as? HeartlogError else { throw error }
-      let shown = Self.shown(error)
-      guard error.code == .otherVault, invitation != nil else { throw shown }
-      throw CommandError(
-        shown.exitCode, shown.what, at: shown.location,
-        hint: "Nothing was done. \"heartlog join - --join\" makes this store a member of the other vault.")
+      var shown = Self.shown(error)
+      if error.code == .otherVault, invitation != nil {
+        shown.hint =
+          "Nothing was done. \"heartlog join - --join\" makes this store a member of the other vault."
+      }
+      throw shown
     }
     if !options.isDryRun { try KnownPlaces.add(peer, to: store) }
     try show(page, store)
@@ -355,11 +356,9 @@ struct SyncRun {
 
   /// If a store is missing, it is the peer: the hint to run `init` would be wrong.
   static func shown(_ error: HeartlogError) -> CommandError {
-    let shown = CommandError(error)
-    guard error.code == .notAStore else { return shown }
-    return CommandError(
-      shown.exitCode, shown.what, at: shown.location,
-      hint: "Check that the peer exists and that its name is right.")
+    var shown = CommandError(error)
+    if error.code == .notAStore { shown.hint = "Check that the peer exists and that its name is right." }
+    return shown
   }
 }
 
