@@ -61,10 +61,7 @@ public enum HeartlogCLI {
     case .command(let arguments):
       guard let type = CommandTable.types.first(where: { $0.description.name == arguments.command.name })
       else { throw CommandError.usage("unknown command \(Quoted(arguments.command.name))") }
-      defer {
-        context.warnAboutDroppedSnapshots()
-        context.warnAboutClosedStores()
-      }
+      defer { context.reportChanges(of: context.opened.take()) }
       exitCode = try type.run(arguments, context)
     }
     try context.output.flush()

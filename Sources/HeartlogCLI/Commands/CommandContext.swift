@@ -123,7 +123,6 @@ extension CommandContext {
       try FavoritesStore(at: try storeDirectory(), options: options, progress: progress)
     }
     opened.add(store)
-    warnAboutDroppedSnapshots()
     if let void = try VaultKeys.voidCode(of: store) { warn("\(void).") }
     return store
   }
@@ -135,15 +134,21 @@ extension CommandContext {
     warn("other users of this machine can read the store; the next command that writes closes it to them.")
   }
 
-  /// Warns if other users could read a store until this command wrote to it.
-  func warnAboutClosedStores() {
-    guard opened.wasOpenToOthers else { return }
-    warn("other users of this machine could read the store; it is now closed to them.")
+  /// Closes and releases all stores but this one.
+  func closePeers(of store: FavoritesStore? = nil) throws(HeartlogError) {
+    let peers = opened.take(but: store)
+    // Closing may write a snapshot, and so drop another.
+    defer { reportChanges(of: peers) }
+    for peer in peers { try peer.close() }
   }
 
-  /// Warns about snapshots that were dropped since the last call: some damage is found only when a page is read.
-  func warnAboutDroppedSnapshots() {
-    for dropped in opened.takeDroppedSnapshots() { warn("\(dropped).") }
+  /// Warns about snapshots that stores dropped, some of which only when a page was read; and if other users could read a store until this
+  /// command wrote to it.
+  func reportChanges(of stores: [FavoritesStore]) {
+    for dropped in stores.flatMap(\.droppedSnapshots) { warn("\(dropped).") }
+    if stores.contains(where: \.wasOpenToOthers) {
+      warn("other users of this machine could read the store; it is now closed to them.")
+    }
   }
 
   /// Runs work that only reads. A missing permission is then an input/output error, not a read-only store.
@@ -292,50 +297,18 @@ extension ReplicaID {
   }
 }
 
-/// The stores that a command opened, and what was reported about them.
+/// The stores that a command opened, and about which nothing was reported yet.
 final class OpenedStores: Sendable {
-  private struct State {
-    var stores: [(store: FavoritesStore, reported: Int)] = []
-    /// What is still to be reported about stores that were closed.
-    var dropped: [DroppedSnapshot] = []
-    var wasOpenToOthers = false
+  private let stores = Mutex<[FavoritesStore]>([])
 
-    mutating func takeDroppedSnapshots() -> [DroppedSnapshot] {
-      var new = dropped
-      dropped = []
-      for index in stores.indices {
-        let all = stores[index].store.droppedSnapshots
-        new += all.dropFirst(stores[index].reported)
-        stores[index].reported = all.count
-      }
-      return new
+  func add(_ store: FavoritesStore) { stores.withLock { $0.append(store) } }
+
+  /// Releases and returns all stores but one.
+  func take(but store: FavoritesStore? = nil) -> [FavoritesStore] {
+    stores.withLock { stores in
+      defer { stores.removeAll { $0 !== store } }
+      return stores.filter { $0 !== store }
     }
-  }
-
-  private let state = Mutex(State())
-
-  func add(_ store: FavoritesStore) { state.withLock { $0.stores.append((store, 0)) } }
-
-  /// Whether one of the stores was open to other users and was closed to them.
-  var wasOpenToOthers: Bool {
-    state.withLock { state in state.wasOpenToOthers || state.stores.contains { $0.store.wasOpenToOthers } }
-  }
-
-  /// The snapshots that were dropped since the last call.
-  func takeDroppedSnapshots() -> [DroppedSnapshot] { state.withLock { $0.takeDroppedSnapshots() } }
-
-  /// Closes and releases all stores, but not this one.
-  func closePeers(of store: FavoritesStore? = nil) throws(HeartlogError) {
-    let peers = state.withLock { state in state.stores.map(\.store).filter { $0 !== store } }
-    // Closing may write a snapshot, and so drop another.
-    defer {
-      state.withLock { state in
-        state.dropped = state.takeDroppedSnapshots()
-        state.wasOpenToOthers = state.wasOpenToOthers || peers.contains(where: \.wasOpenToOthers)
-        state.stores.removeAll { $0.store !== store }
-      }
-    }
-    for peer in peers { try peer.close() }
   }
 }
 

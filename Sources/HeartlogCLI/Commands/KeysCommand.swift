@@ -225,10 +225,10 @@ struct PairingRun {
       report = try carrier.pair(store, options: options)
     } catch {
       // The error of the pairing is the one to report.
-      try? context.opened.closePeers(of: store)
+      try? context.closePeers(of: store)
       throw (error as? HeartlogError).map(Self.shown) ?? error
     }
-    try context.opened.closePeers(of: store)
+    try context.closePeers(of: store)
     try store.close()
     let page = PairingPage(report: report, peer: text)
     try context.show(page.json, page.lines)

@@ -59,7 +59,7 @@ enum RepairCommand: Command {
     let directory = try context.storeDirectory()
     do {
       let carrier = try source.map { try $0.carrier(context, endsSoon: true) }
-      defer { try? context.opened.closePeers() }
+      defer { try? context.closePeers() }
       return try rescue.map { try salvage(directory, to: $0, carrier, name: name, context) }
         ?? repair(directory, carrier, name: name, isDryRun: isDryRun, context)
     } catch let error as HeartlogError where source != nil && error.file != directory {

@@ -263,10 +263,10 @@ struct SyncRun {
         ?? carrier.sync(store, options: options)
     } catch {
       // The error of the sync is the one to report.
-      try? context.opened.closePeers(of: store)
+      try? context.closePeers(of: store)
       throw error
     }
-    try context.opened.closePeers(of: store)
+    try context.closePeers(of: store)
     let page = SyncPage(
       report: report, peer: peer.text, isPull: options.isPull, conflicts: store.conflicts.count,
       withoutContent: store.read { $0.eventsWithoutContent }, place: peer.address.place)
