@@ -57,13 +57,16 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .success: "Success."
     case .no: "The answer is no: nothing to show, nothing to change, or a difference was found."
     case .usage: "The command line was not understood."
-    case .badInput: "The input or the store is damaged, or the store has a newer format."
-    case .noStore: "The store or the file does not exist."
-    case .cannotCreate: "The store or file cannot be created, or is read-only."
+    case .badInput:
+      "The input, the store or a backup is damaged, a peer violated the protocol, or the store has a newer format. What is sound was shown, "
+        + "exported or received."
+    case .noStore: "The store, the file, the folder, the backup or the peer does not exist."
+    case .cannotCreate: "The store or file cannot be created, exists already, or is read-only."
     case .inputOutput:
-      "Reading or writing failed, the disk is full, or a file would be larger than it may be."
+      "Reading, writing or a connection failed, the disk is full, or a file would be larger than it may be."
     case .tryAgain:
-      "Another process has locked the store, a peer was silent, or this device's clock is wrong: try again."
+      "Another process has locked the store or writes the backup, a peer or a hub was silent, a deadline came first, or this device's clock "
+        + "is wrong: try again."
     }
   }
 }

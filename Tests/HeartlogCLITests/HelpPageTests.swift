@@ -155,8 +155,8 @@ struct HelpPageTests {
       Exit codes
         1  The item already has these values; nothing was written.
 
-      Options of all commands: --store, --json, --version, --help (see "heartlog
-      man").
+      Options of all commands: --store, --json, --version, --help. "heartlog man"
+      describes them, and all exit codes.
 
       """
     #expect(CapturedOutput.run("help", "set").standard == golden)

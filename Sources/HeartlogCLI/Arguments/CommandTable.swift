@@ -84,7 +84,7 @@ struct CommandDescription: Sendable {
     }
   }
 
-  /// Exit codes that have a particular meaning for the command.
+  /// Exit codes that have a particular meaning for the command, besides the one that they always have.
   var endings: [(exitCode: ExitCode, meaning: String)] {
     blocks.filter { Self.ending($0[0]) != nil }.joined().reduce(into: []) { endings, line in
       if let ending = Self.ending(line) {

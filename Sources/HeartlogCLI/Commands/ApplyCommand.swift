@@ -21,7 +21,6 @@ enum ApplyCommand: Command {
       echo '{"op":"add","library":"cities","id":"2950159"}' | heartlog apply --ack  # Execute operations from a pipe, and acknowledge each line.
 
       65: A line is not a valid operation; the message has its number.
-      66: The store or the file does not exist.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

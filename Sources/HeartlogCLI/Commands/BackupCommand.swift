@@ -22,9 +22,6 @@ enum BackupCommand: Command {
       heartlog backup --check favorites.backup  # Check a backup.
 
       64: There is a store or something else at the path, or a backup of another store.
-      65: The store or the backup is damaged.
-      66: The store or the backup does not exist.
-      75: Another process is writing the backup.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -63,8 +60,6 @@ enum RestoreBackupCommand: Command {
       heartlog restore-backup /media/stick/favorites restored --name "New phone"  # Make one elsewhere, and name the device.
 
       65: The backup is damaged; nothing was made.
-      66: There is no finished backup.
-      73: There already is something at DIR, or it cannot be created.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -13,7 +13,6 @@ enum BlameCommand: Command {
       heartlog blame cities 2950159 --json  # Print it as JSON, with full ids.
 
       1: The item is not in the store.
-      65: Part of the store is damaged; the sound part of the log was used.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -15,9 +15,7 @@ enum CompactCommand: Command {
 
       heartlog compact  # Make the store as small as it gets.
 
-      65: The store is damaged; no snapshot was written.
       73: The store is on a network file system, where it has no snapshots.
-      75: Another process is writing to the store: try again.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -20,7 +20,6 @@ enum DiffCommand: Command {
       heartlog diff 3f9a12c0:c41 3f9a12c0:c42  # Show what commit 42 of 3f9a12c0 changed.
 
       1: The log does not have the event or the commit.
-      65: Part of the store is damaged; the sound part was compared.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -13,7 +13,6 @@ enum DoctorCommand: Command {
       heartlog doctor --json  # Print one object a finding.
 
       1: There is a problem other than damage.
-      65: Something is damaged, or has a newer format.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

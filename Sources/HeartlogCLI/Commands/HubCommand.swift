@@ -34,8 +34,6 @@ enum HubCommand: Command {
 
       1: The hub does not admit this device.
       65: There is no hub at this address, or it refused.
-      74: The connection to the hub failed.
-      75: The hub does not serve now.
       """#)
 
   private static let keyHint =

@@ -37,7 +37,6 @@ enum ImportCommand: Command {
       heartlog export books --format jsonl | heartlog --store copy import books -  # Copy the books of one store into another.
 
       65: The file, or some of its records, was refused.
-      66: The store or the file does not exist.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -192,9 +191,6 @@ enum ExportCommand: Command {
       heartlog export papers favorites.jsonl  # Write all papers with all their fields.
       heartlog export papers --format jsonl  # Write the same to standard output.
       heartlog export papers then.jsonl --at 2026-03-02  # Write what it was at the end of that day.
-
-      65: Part of the store is damaged; the sound part was exported.
-      73: The file cannot be written.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

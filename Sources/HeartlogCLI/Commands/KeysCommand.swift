@@ -53,8 +53,6 @@ enum KeysCommand: Command {
 
       1: The vault is not encrypted, this device does not have what the action needs, or a device is not admitted.
       65: What the other device sent does not admit this one, or is no pairing.
-      74: The connection to the other device failed.
-      75: The other device was silent for 30 seconds, or a store is locked.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -33,8 +33,6 @@ enum ListCommand: Command {
       heartlog list books --all --json  # Print all books as JSON.
       heartlog list papers --collection 'to read'  # List a collection.
       heartlog list papers --at 2026-03-02  # List what the favorites were at the end of that day.
-
-      65: Part of the store is damaged; the sound part was listed.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

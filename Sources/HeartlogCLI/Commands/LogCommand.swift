@@ -29,8 +29,6 @@ enum LogCommand: Command {
       heartlog log --since 2026-03-01 --until 2026-03-14  # Show the events of two weeks.
       heartlog log --since "2 hours ago"  # Show recent events.
       heartlog log --follow --json  # Print events as JSON as they come.
-
-      65: Part of the store is damaged; the sound part of the log was shown.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

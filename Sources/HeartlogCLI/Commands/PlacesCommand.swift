@@ -140,7 +140,6 @@ enum InviteCommand: Command {
       heartlog invite --revoke  # Withdraw what was not used.
 
       1: This device is no member of the vault, or there was no invitation to withdraw.
-      74: The connection to the place failed.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -211,8 +210,6 @@ enum JoinCommand: Command {
 
       1: The invitation was used or withdrawn, or its time is over.
       64: The line is not whole.
-      66: There is no such place.
-      74: The connection to the place failed.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -38,10 +38,6 @@ enum RepairCommand: Command {
       heartlog repair --salvage ~/rescued.heartlog  # Make a new store of all that can be read.
 
       65: Some damage was not repaired, or something is lost; the output names it.
-      66: The store or PEER does not exist.
-      73: There already is something at DIR, or it cannot be created.
-      74: The connection to PEER failed.
-      75: Another process is writing to the store, or PEER was silent: try again.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

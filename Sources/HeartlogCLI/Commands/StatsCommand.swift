@@ -25,8 +25,6 @@ enum StatsCommand: Command {
       heartlog stats papers --by month --since 2026-01-01  # Count the events of papers by month.
       heartlog stats --at 2026-03-02  # Show what the counts were at the end of that day.
       heartlog stats --by day --json  # Print counts by day as JSON.
-
-      65: Part of the store is damaged; the sound part was counted.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

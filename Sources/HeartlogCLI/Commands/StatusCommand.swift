@@ -11,8 +11,6 @@ enum InitCommand: Command {
 
       heartlog init  # Create a store in your data directory.
       heartlog --store ~/favorites.heartlog init --name "Kitchen tablet"  # Create one elsewhere, and name the device.
-
-      73: The path is already taken, or the folder cannot be created.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -46,8 +44,6 @@ enum StatusCommand: Command {
       heartlog status  # Show the status.
       heartlog status --at 2026-03-02  # Show what it was at the end of that day.
       heartlog status --json  # Print it as one JSON object.
-
-      65: Part of the store is damaged; the sound part was shown.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -70,7 +66,6 @@ enum ReplayCommand: Command {
       heartlog replay  # Check that the log produces what the store shows.
 
       1: The state from the log differs from what the store shows.
-      65: Part of the log is damaged.
       """)
 
   /// How often the log is replayed while its content changes.

@@ -63,11 +63,7 @@ enum SyncCommand: Command {
       heartlog sync folder:Dropbox/heartlog --encrypted  # Sync through a folder that nobody else can read.
       heartlog sync backup/favorites.heartlog --dry-run  # Report how much would go each way.
 
-      65: The peer violated the protocol, or one of the stores is damaged; sound streams were received.
       1: The hub does not admit this device yet, or a server refuses the credentials.
-      66: The store, the folder, the bucket or the peer does not exist.
-      74: The connection to the peer failed.
-      75: The peer was silent for 30 seconds, a store is locked, or the deadline came first.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -388,10 +384,6 @@ enum ServeCommand: Command {
       sync is done. Standard output carries only the protocol.
 
       heartlog serve --stdio  # What sync runs on the other machine.
-
-      65: The peer violated the protocol, or this store is damaged.
-      66: The store does not exist.
-      75: The peer was silent for 30 seconds.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

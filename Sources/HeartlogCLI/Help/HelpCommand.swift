@@ -88,9 +88,8 @@ struct HelpPage: Sendable {
       lines += definitions(command.endings.map { (String($0.exitCode.rawValue), $0.meaning) })
     }
     let globals = table.globalOptions.map(\.spelling).joined(separator: ", ")
-    lines +=
-      [""] + Paragraph.lines("Options of all commands: \(globals) (see \"heartlog man\").", width: width)
-    return lines
+    let ending = "Options of all commands: \(globals). \"heartlog man\" describes them, and all exit codes."
+    return lines + [""] + Paragraph.lines(ending, width: width)
   }
 
   /// `Usage:`, with all lines aligned at the first argument.
