@@ -47,7 +47,7 @@ public enum HeartlogCLI {
   }
 
   private static func run(_ words: [String], _ context: inout CommandContext) throws -> ExitCode {
-    let parsed = try ArgumentParser(table: .heartlog, clock: context.clock).parse(words)
+    let parsed = try ArgumentParser(clock: context.clock).parse(words)
     (context.storeOption, context.isJSON) = (parsed.store, parsed.isJSON)
     let exitCode: ExitCode
     switch parsed.request {
@@ -55,8 +55,7 @@ public enum HeartlogCLI {
       try context.output.line("heartlog \(Version.text)")
       exitCode = .success
     case .help(let topic):
-      try context.output.write(
-        HelpPage(table: .heartlog, style: context.style, width: context.width).text(topic))
+      try context.output.write(HelpPage(style: context.style, width: context.width).text(topic))
       exitCode = .success
     case .command(let arguments):
       guard let type = CommandTable.types.first(where: { $0.description.name == arguments.command.name })

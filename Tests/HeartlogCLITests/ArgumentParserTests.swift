@@ -5,12 +5,12 @@ import Testing
 @Suite("Reading a command line")
 struct ArgumentParserTests {
   private func parse(_ words: String...) throws -> ArgumentParser.Result {
-    try ArgumentParser(table: .heartlog, clock: .test).parse(words)
+    try ArgumentParser(clock: .test).parse(words)
   }
 
   private func arguments(_ words: [String]) throws -> Arguments {
     guard
-      case .command(let arguments) = try ArgumentParser(table: .heartlog, clock: .test).parse(words).request
+      case .command(let arguments) = try ArgumentParser(clock: .test).parse(words).request
     else {
       throw CommandError.usage("no command")
     }
@@ -35,7 +35,7 @@ struct ArgumentParserTests {
       ["--store", "/s", "--json", "list", "books"], ["list", "--store=/s", "books", "--json"],
       ["--json", "list", "books", "--store", "/s"],
     ] {
-      let result = try ArgumentParser(table: .heartlog, clock: .test).parse(words)
+      let result = try ArgumentParser(clock: .test).parse(words)
       #expect(result.store == "/s")
       #expect(result.isJSON)
       guard case .command(let arguments) = result.request else {

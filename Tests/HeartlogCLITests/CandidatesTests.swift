@@ -77,7 +77,7 @@ struct CandidatesTests {
 
   @Test("every command and option is offered with what it does, and files are left to the shell")
   func table() {
-    let table = CommandTable.heartlog
+    let table = CommandTable.self
     #expect(ask("fish", "") == table.commands.map { "\($0.name)\t\($0.summary)" })
     for command in table.commands {
       #expect(

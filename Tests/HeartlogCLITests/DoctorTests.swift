@@ -22,7 +22,7 @@ struct DoctorTests {
   func commands(kind: Fault.Kind) {
     let advice = FaultAdvice.of(kind)
     for match in (advice.why + advice.next).matches(of: /heartlog ([a-z]+)/) {
-      #expect(CommandTable.heartlog[String(match.1)] != nil || match.1 == "as", "\(match.0)")
+      #expect(CommandTable[String(match.1)] != nil || match.1 == "as", "\(match.0)")
     }
   }
 }

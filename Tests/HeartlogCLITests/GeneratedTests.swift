@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Completions and man page")
 struct GeneratedTests {
-  private let table = CommandTable.heartlog
+  private let table = CommandTable.self
 
   @Test(
     "there is a completion script for each shell that is named, and for no other", arguments: ValueKind.shells
@@ -18,7 +18,7 @@ struct GeneratedTests {
 
   @Test("the man page has every command, option, example and exit code")
   func man() {
-    let page = ManPage(table: table).text
+    let page = ManPage.text
     /// In roff, a bare hyphen is a typographic one.
     func escaped(_ text: String) -> String {
       text.split(separator: "").map { $0 == "-" ? "\\-" : "\($0)" }.joined()
@@ -40,7 +40,7 @@ struct GeneratedTests {
     let requests = [
       "TH", "SH", "SS", "TP", "PP", "IP", "B", "RS", "RE", "nf", "fi",
     ]
-    let page = ManPage(table: table).text
+    let page = ManPage.text
     #expect(page.utf8.allSatisfy { $0 < 0x80 })
     for line in page.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
       let request = line.dropFirst().prefix { $0 != " " }

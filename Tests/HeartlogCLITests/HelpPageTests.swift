@@ -4,14 +4,14 @@ import Testing
 
 @Suite("Help")
 struct HelpPageTests {
-  private let page = HelpPage(table: .heartlog, style: Style(isEnabled: false), width: 80)
+  private let page = HelpPage(style: Style(isEnabled: false), width: 80)
 
   @Test(
     "every command has an example, a paragraph, and a page that fits the terminal",
     arguments: [56, 64, 80, 100])
   func everyPage(width: Int) {
-    let page = HelpPage(table: .heartlog, style: Style(isEnabled: false), width: width)
-    for command in CommandTable.heartlog.commands {
+    let page = HelpPage(style: Style(isEnabled: false), width: width)
+    for command in CommandTable.commands {
       #expect(!command.examples.isEmpty && !command.paragraphs.isEmpty)
       let text = page.text(command)
       #expect(command.examples.allSatisfy { $0.line.contains("heartlog") && text.contains($0.line) })
@@ -26,10 +26,10 @@ struct HelpPageTests {
 
   @Test("every example is a command line whose arguments fit together")
   func examplesParse() throws {
-    for command in CommandTable.heartlog.commands {
+    for command in CommandTable.commands {
       for example in command.examples {
         let words = try ShellWords.of(example.line)
-        let parsed = try ArgumentParser(table: .heartlog, clock: .test).parse(words)
+        let parsed = try ArgumentParser(clock: .test).parse(words)
         guard case .command(let arguments) = parsed.request else {
           Issue.record("\(example.line) is no command")
           continue
@@ -48,7 +48,7 @@ struct HelpPageTests {
 
   @Test("names, options and spellings are unique, and only a last argument is variadic")
   func soundTable() {
-    let table = CommandTable.heartlog
+    let table = CommandTable.self
     #expect(Set(table.commands.map(\.name)).count == table.commands.count)
     for command in table.commands {
       let spellings = (command.options + table.globalOptions).flatMap(\.spellings)

@@ -76,9 +76,7 @@ struct RenderingTests {
         firstSequence: SequenceNumber(rawValue: 1),
         stamp: HybridTimestamp(milliseconds: 1), wallTime: 1, origin: nil,
         records: [.event(Event(library: "books", item: "1", action: .changed, fields: fields))])
-      var line = JSONWriter()
-      EventLine(commit: commit, index: 0).json.write(to: &line)
-      return try? JSONValue.parse(line.bytes)
+      return try? JSONValue.parse(EventLine(commit: commit, index: 0).json.bytes)
     }
     let position = Field(name: "position", value: .int64(10), isQuiet: true)
     let title = Field(name: "title", value: .string("Dune"))
@@ -183,9 +181,7 @@ struct RenderingTests {
         libraries: [])
     }
     func json(_ count: UInt64) -> String {
-      var writer = JSONWriter()
-      status(count).json().write(to: &writer)
-      return String(decoding: writer.bytes, as: UTF8.self)
+      String(decoding: status(count).json().bytes, as: UTF8.self)
     }
     let line = "2 events without content: the digest covers the others"
     let context = CommandContext(output: CapturedOutput().output, environment: [:], clock: .test)

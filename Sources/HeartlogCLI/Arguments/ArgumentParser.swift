@@ -1,6 +1,6 @@
 import Heartlog
 
-/// Parses a command line by a table of commands.
+/// Parses a command line by the table of commands.
 struct ArgumentParser: Sendable {
   enum Request {
     case help(CommandDescription?)
@@ -14,7 +14,6 @@ struct ArgumentParser: Sendable {
     let isJSON: Bool
   }
 
-  let table: CommandTable
   /// The clock for words like "yesterday".
   let clock: LocalClock
   private var rest: ArraySlice<String> = []
@@ -23,7 +22,7 @@ struct ArgumentParser: Sendable {
   private var positionals: [String] = []
   private var values: [Option: [String]] = [:]
 
-  init(table: CommandTable, clock: LocalClock) { (self.table, self.clock) = (table, clock) }
+  init(clock: LocalClock) { self.clock = clock }
 
   /// Parses the words after the program's name. A request for help or for the version takes precedence over everything after it
   /// and over missing arguments.
@@ -95,7 +94,7 @@ struct ArgumentParser: Sendable {
   }
 
   /// The options that are valid at the current word.
-  private var options: [Option] { (command?.options ?? []) + table.globalOptions }
+  private var options: [Option] { (command?.options ?? []) + CommandTable.globalOptions }
 
   private func has(_ option: Option) -> Bool { values[option] != nil }
 
@@ -104,7 +103,7 @@ struct ArgumentParser: Sendable {
     while let word = rest.popFirst() {
       if optionsHaveEnded || Self.isArgument(word) {
         if command == nil {
-          command = try table.command(named: word)
+          command = try CommandTable.command(named: word)
         } else {
           positionals.append(word)
         }
@@ -117,7 +116,7 @@ struct ArgumentParser: Sendable {
       }
       if has(.help) || has(.version) {
         // `--help add` asks for the page of add.
-        if command == nil, let next = rest.first(where: Self.isArgument) { command = table[next] }
+        if command == nil, let next = rest.first(where: Self.isArgument) { command = CommandTable[next] }
         return
       }
     }
@@ -191,9 +190,8 @@ struct ArgumentParser: Sendable {
   private func unknown(_ spelling: String) -> CommandError {
     let subject = command.map { "\($0.name) has" } ?? "there is"
     let hint: String
-    if let owner = table.commands.first(where: { $0.options.contains { $0.spellings.contains(spelling) } }),
-      command == nil
-    {
+    let owner = CommandTable.commands.first { $0.options.contains { $0.spellings.contains(spelling) } }
+    if command == nil, let owner {
       hint = "Write it after the command: heartlog \(owner.name) … \(spelling)"
     } else {
       let known = options.flatMap(\.spellings)

@@ -12,9 +12,9 @@ extension Command {
 
 /// The commands, and the options that are valid with all of them. Parsing, help, completions and the man page are
 /// generated from this table.
-struct CommandTable: Sendable {
-  let commands: [CommandDescription]
-  let globalOptions: [Option]
+enum CommandTable {
+  static let commands = types.map { $0.description }
+  static let globalOptions: [Option] = [.store, .json, .version, .help]
 
   /// The commands of this program. The help lists the commands of a group in this order.
   static let types: [any Command.Type] = [
@@ -30,14 +30,10 @@ struct CommandTable: Sendable {
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 
-  static let heartlog = CommandTable(
-    commands: types.map { $0.description },
-    globalOptions: [.store, .json, .version, .help])
-
-  subscript(name: String) -> CommandDescription? { commands.first { $0.name == name } }
+  static subscript(name: String) -> CommandDescription? { commands.first { $0.name == name } }
 
   /// The command called `name`. Throws an error that suggests the nearest one.
-  func command(named name: String) throws(CommandError) -> CommandDescription {
+  static func command(named name: String) throws(CommandError) -> CommandDescription {
     if let command = self[name] { return command }
     throw .usage(
       "unknown command \(Quoted(name))",
@@ -45,7 +41,7 @@ struct CommandTable: Sendable {
         ?? "\"heartlog help\" lists the commands.")
   }
 
-  func commands(in group: CommandDescription.Group) -> [CommandDescription] {
+  static func commands(in group: CommandDescription.Group) -> [CommandDescription] {
     commands.filter { $0.group == group }
   }
 }

@@ -43,9 +43,7 @@ struct CommandContext: Sendable {
 
   /// Prints one JSON object as a line.
   func jsonLine(_ object: JSONObject) throws {
-    var writer = JSONWriter()
-    object.write(to: &writer)
-    try output.line(DisplayText.escapedJSON(writer.bytes))
+    try output.line(DisplayText.escapedJSON(object.bytes))
   }
 
   /// Prints a result: as one JSON object a line and what is damaged, or as lines.

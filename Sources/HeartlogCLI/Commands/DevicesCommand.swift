@@ -84,7 +84,7 @@ enum DevicesCommand: Command {
     case .forks: return try forks(context)
     case .schemas:
       if let subject { try ValueKind.checkLibrary(subject) }
-      return try DeviceSchemas(library: subject).run(context)
+      return try schemas(of: subject, context)
     case .trust, .retire, .drop, .keep: return try change(arguments, action, subject ?? "", context)
     }
   }
@@ -186,6 +186,49 @@ enum DevicesCommand: Command {
     return evidence.contains { $0.proof == nil } ? .badInput : .success
   }
 
+  /// Lists which device runs which version of a library's item type.
+  private static func schemas(of library: String?, _ context: CommandContext) throws -> ExitCode {
+    let store = try context.openForReading()
+    let schemas = store.runningSchemas.filter { schema in library.map { $0 == schema.library } ?? true }
+    let of = library.map { " of \(DisplayText.visible($0))" } ?? ""
+    let table = Table(
+      [
+        .init(title: "library"), .init(title: "replica"), .init(title: "name", isFlexible: true),
+        .init(title: "version", alignment: .right), .init(title: "last write"),
+        .init(title: "old names", isFlexible: true), .init(isFlexible: true),
+      ],
+      rows: schemas.map { schema in
+        let device = schema.device
+        return [
+          .init(schema.library), .init(device.replica.short, .name), .init(device.name),
+          .init("\(schema.version)"), .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
+          .init(schema.oldNames.joined(separator: ", ")),
+          .init(Self.remarks(schema, context), .faint),
+        ]
+      })
+    return try context.show(
+      schemas.map(Self.json),
+      schemas.isEmpty
+        ? ["no device has announced a version\(of)"] : context.withTimes(context.lines(table)),
+      findings: store.findings)
+  }
+
+  private static func remarks(_ schema: RunningSchema, _ context: CommandContext) -> String {
+    let ofDevice = schema.device.remarks(at: StoreOptions().clock(), context.times)
+    return [ofDevice, schema.isAnnounced ? "" : "not announced"].filter { !$0.isEmpty }
+      .joined(separator: ", ")
+  }
+
+  private static func json(_ schema: RunningSchema) -> JSONObject {
+    let device = schema.device
+    return [
+      "library": schema.library, "replica": device.replica, "name": device.name, "isOwn": device.isOwn,
+      "version": UInt64(schema.version), "isAnnounced": schema.isAnnounced,
+      "lastSeen": RFC3339.text(device.lastSeen), "isRetired": device.isRetired, "isEnded": device.isEnded,
+      "oldNames": schema.oldNames,
+    ]
+  }
+
   /// Confirms the key of a device, retires or drops it, or takes it back.
   private static func change(
     _ arguments: Arguments, _ action: Action, _ subject: String, _ context: CommandContext
@@ -255,52 +298,5 @@ extension Device {
       remarks.append("its clock was ahead, at \(times.text(latest)), and was set back")
     }
     return remarks.joined(separator: ", ")
-  }
-}
-
-/// Which device runs which version of a library's item type.
-private struct DeviceSchemas {
-  let library: String?
-
-  func run(_ context: CommandContext) throws -> ExitCode {
-    let store = try context.openForReading()
-    let schemas = store.runningSchemas.filter { schema in library.map { $0 == schema.library } ?? true }
-    let of = library.map { " of \(DisplayText.visible($0))" } ?? ""
-    let table = Table(
-      [
-        .init(title: "library"), .init(title: "replica"), .init(title: "name", isFlexible: true),
-        .init(title: "version", alignment: .right), .init(title: "last write"),
-        .init(title: "old names", isFlexible: true), .init(isFlexible: true),
-      ],
-      rows: schemas.map { schema in
-        let device = schema.device
-        return [
-          .init(schema.library), .init(device.replica.short, .name), .init(device.name),
-          .init("\(schema.version)"), .init(device.lastSeen.map { context.times.text($0) } ?? "", .faint),
-          .init(schema.oldNames.joined(separator: ", ")),
-          .init(Self.remarks(schema, context), .faint),
-        ]
-      })
-    return try context.show(
-      schemas.map(Self.json),
-      schemas.isEmpty
-        ? ["no device has announced a version\(of)"] : context.withTimes(context.lines(table)),
-      findings: store.findings)
-  }
-
-  private static func remarks(_ schema: RunningSchema, _ context: CommandContext) -> String {
-    let ofDevice = schema.device.remarks(at: StoreOptions().clock(), context.times)
-    return [ofDevice, schema.isAnnounced ? "" : "not announced"].filter { !$0.isEmpty }
-      .joined(separator: ", ")
-  }
-
-  private static func json(_ schema: RunningSchema) -> JSONObject {
-    let device = schema.device
-    return [
-      "library": schema.library, "replica": device.replica, "name": device.name, "isOwn": device.isOwn,
-      "version": UInt64(schema.version), "isAnnounced": schema.isAnnounced,
-      "lastSeen": RFC3339.text(device.lastSeen), "isRetired": device.isRetired, "isEnded": device.isEnded,
-      "oldNames": schema.oldNames,
-    ]
   }
 }

@@ -40,12 +40,7 @@ enum KnownPlaces {
   }
 
   private static func write(_ places: [Peer], to store: FavoritesStore) throws {
-    var bytes: [UInt8] = []
-    for place in places {
-      var writer = JSONWriter()
-      place.json.write(to: &writer)
-      bytes += writer.bytes + [UInt8(ascii: "\n")]
-    }
+    let bytes = places.flatMap { $0.json.bytes + [UInt8(ascii: "\n")] }
     try store.replaceKeyFile(fileName, with: bytes)
   }
 }

@@ -33,7 +33,7 @@ struct CandidatesRequest {
       let last = word(String(current.dropFirst(self.head.count))),
       case let before = words.compactMap({ shell == "bash" ? self.word($0)?.text : $0 }),
       before.count == words.count,
-      let line = ArgumentParser(table: .heartlog, clock: clock).beginning(before, current: typed.text)
+      let line = ArgumentParser(clock: clock).beginning(before, current: typed.text)
     else { return [] }
     if line.kind == .file { return ["files"] }
     if line.kind == .directory || line.kind == .peer { return ["directories"] }
@@ -61,7 +61,7 @@ struct CandidatesRequest {
   private func values(of line: ArgumentParser.Beginning, startingWith prefix: String) -> [Candidate] {
     let known: [Candidate] =
       switch line.kind {
-      case .command: CommandTable.heartlog.commands.map { ($0.name, $0.summary) }
+      case .command: CommandTable.commands.map { ($0.name, $0.summary) }
       case .choice(let words): words.map { ($0, "") }
       case .library: ValueKind.libraries.map { ($0, "") }
       default: []

@@ -12,8 +12,8 @@ enum HelpCommand: Command {
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
-    let command = try arguments.optionalText(Self.topic).map { try CommandTable.heartlog.command(named: $0) }
-    let page = HelpPage(table: .heartlog, style: context.style, width: context.width)
+    let command = try arguments.optionalText(Self.topic).map { try CommandTable.command(named: $0) }
+    let page = HelpPage(style: context.style, width: context.width)
     try context.output.write(page.text(command))
     return .success
   }
@@ -22,13 +22,11 @@ enum HelpCommand: Command {
 /// The help pages.
 struct HelpPage: Sendable {
   static let tagline = "favorites that remember"
-  let table: CommandTable
   let style: Style
   private let width: Int
 
   /// `width` is nil if the output is not a terminal. Lines of more than 100 columns are hard to read.
-  init(table: CommandTable, style: Style, width: Int?) {
-    self.table = table
+  init(style: Style, width: Int?) {
     self.style = style
     self.width = min(100, max(40, width ?? 80))
   }
@@ -43,9 +41,9 @@ struct HelpPage: Sendable {
     lines.append("\(style(.heading, "Usage:")) heartlog [--store DIR] [--json] COMMAND …")
     let groups = CommandDescription.Group.allCases
     let nameColumn = 2 + (groups.map(\.rawValue.count).max() ?? 0)
-    let column = nameColumn + 2 + (table.commands.map(\.name.count).max() ?? 0)
+    let column = nameColumn + 2 + (CommandTable.commands.map(\.name.count).max() ?? 0)
     for group in groups {
-      for (index, command) in table.commands(in: group).enumerated() {
+      for (index, command) in CommandTable.commands(in: group).enumerated() {
         if index == 0 { lines.append("") }
         let heading = index == 0 ? group.rawValue : ""
         let summary = Paragraph.lines(command.summary, width: max(20, width - column))
@@ -57,7 +55,7 @@ struct HelpPage: Sendable {
         lines += summary.dropFirst().map { String(repeating: " ", count: column) + $0 }
       }
     }
-    let options = table.globalOptions.map(\.synopsis).joined(separator: "   ")
+    let options = CommandTable.globalOptions.map(\.synopsis).joined(separator: "   ")
     lines += ["", "\(style(.heading, "Options:")) \(options)"]
     lines += Paragraph.lines(
       "\"heartlog help COMMAND\" describes a command. Begin with \"heartlog init\".", width: width)
@@ -87,7 +85,7 @@ struct HelpPage: Sendable {
       lines += ["", style(.heading, "Exit codes")]
       lines += definitions(command.endings.map { (String($0.exitCode.rawValue), $0.meaning) })
     }
-    let globals = table.globalOptions.map(\.spelling).joined(separator: ", ")
+    let globals = CommandTable.globalOptions.map(\.spelling).joined(separator: ", ")
     let ending = "Options of all commands: \(globals). \"heartlog man\" describes them, and all exit codes."
     return lines + [""] + Paragraph.lines(ending, width: width)
   }
@@ -123,31 +121,29 @@ enum ManCommand: Command {
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
-    try context.output.write(ManPage(table: .heartlog).text)
+    try context.output.write(ManPage.text)
     return .success
   }
 }
 
 /// The man page heartlog(1), in the macros of man(7).
-struct ManPage: Sendable {
-  let table: CommandTable
+enum ManPage {
+  static var text: String { lines.joined(separator: "\n") + "\n" }
 
-  var text: String { lines.joined(separator: "\n") + "\n" }
-
-  private var lines: [String] {
+  private static var lines: [String] {
     var lines = [".TH HEARTLOG 1 \"\" \"heartlog \(Version.text)\" \"Heartlog\""]
     lines += [".SH NAME", "heartlog \\- \(escaped(HelpPage.tagline))"]
     lines += [".SH SYNOPSIS", ".B heartlog"]
     lines.append("[\\fB\\-\\-store\\fR \\fIDIR\\fR] [\\fB\\-\\-json\\fR] \\fICOMMAND\\fR ...")
     lines.append(".SH DESCRIPTION")
-    for paragraph in Self.introduction { lines += [".PP", escaped(paragraph)] }
+    for paragraph in introduction { lines += [".PP", escaped(paragraph)] }
     lines += [".SH OPTIONS", "These options may stand before or after the command."]
-    for option in table.globalOptions { lines += definition(synopsis(option), option.summary) }
+    for option in CommandTable.globalOptions { lines += definition(synopsis(option), option.summary) }
     lines.append(".SH COMMANDS")
     for group in CommandDescription.Group.allCases { lines += section(group) }
-    lines += [".SH WHEN", escaped(Self.when)]
+    lines += [".SH WHEN", escaped(when)]
     lines.append(".SH ENVIRONMENT")
-    for variable in Self.environment { lines += definition(bold(variable.name), variable.text) }
+    for variable in environment { lines += definition(bold(variable.name), variable.text) }
     lines.append(".SH EXIT STATUS")
     for code in ExitCode.allCases { lines += definition(bold(String(code.rawValue)), code.meaning) }
     return lines
@@ -179,12 +175,12 @@ struct ManPage: Sendable {
     ("TZ", "Your time zone. Default: the machine's."),
   ]
 
-  private func section(_ group: CommandDescription.Group) -> [String] {
-    let commands = table.commands(in: group)
+  private static func section(_ group: CommandDescription.Group) -> [String] {
+    let commands = CommandTable.commands(in: group)
     return commands.isEmpty ? [] : [".SS \(escaped(group.rawValue))"] + commands.flatMap(command)
   }
 
-  private func command(_ command: CommandDescription) -> [String] {
+  private static func command(_ command: CommandDescription) -> [String] {
     let usage = command.usage.dropFirst().map(escaped).joined(separator: " ")
     var lines = [".TP", ".B \(usage)"]
     for (index, paragraph) in ([sentence(command.summary)] + command.paragraphs).enumerated() {
@@ -207,21 +203,21 @@ struct ManPage: Sendable {
     return lines
   }
 
-  private func definition(_ term: String, _ text: String) -> [String] { [".TP", term, escaped(text)] }
+  private static func definition(_ term: String, _ text: String) -> [String] { [".TP", term, escaped(text)] }
 
-  private func synopsis(_ option: Option) -> String {
+  private static func synopsis(_ option: Option) -> String {
     option.spellings.map { bold($0) }.joined(separator: ", ")
       + (option.value.map { " \\fI\(escaped($0.synopsis))\\fR" } ?? "")
   }
 
-  private func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
+  private static func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
 
-  private func sentence(_ phrase: String) -> String {
+  private static func sentence(_ phrase: String) -> String {
     phrase.prefix(1).uppercased() + phrase.dropFirst() + "."
   }
 
   /// Escapes text so that it contains no requests and only ASCII, which every roff reads the same way.
-  private func escaped(_ text: String) -> String {
+  private static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -43,6 +43,13 @@ struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
 
   static func += (first: inout JSONObject, second: JSONObject) { first.members += second.members }
 
+  /// The text of the object.
+  var bytes: [UInt8] {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
   package func write(to json: inout JSONWriter) {
     json.beginObject()
     for (name, value) in members {
