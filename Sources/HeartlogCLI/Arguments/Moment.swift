@@ -203,7 +203,7 @@ extension Moment {
   static func replica(
     named text: String, among replicas: [(id: ReplicaID, name: String)]
   ) throws(CommandError) -> ReplicaID {
-    let named = replicas.filter { !text.isEmpty && $0.name.isSame(as: text) }
+    let named = replicas.filter { !text.isEmpty && $0.name.hasSameBytes(as: text) }
     guard named.count <= 1 else {
       throw .usage("several devices are named \(Quoted(text))", hint: "Give the first digits of an id.")
     }

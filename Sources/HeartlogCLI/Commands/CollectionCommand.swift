@@ -122,8 +122,8 @@ struct CollectionCommand: Command {
     }
     let events = EventLine.all(of: commit)
     let lines = changed.map { item in
-      let event = events.last { $0.record.event?.item.isSame(as: item) ?? false }
-      let index = ids.firstIndex { $0.isSame(as: item) }
+      let event = events.last { $0.record.event?.item.hasSameBytes(as: item) ?? false }
+      let index = ids.firstIndex { $0.hasSameBytes(as: item) }
       let state = index.map { "\(Quantity.count($0 + 1)) of \(Quantity.count(ids.count)) in" } ?? "not in"
       return DisplayText.visible("\(library) \(item)  \(state) \(Quoted(collection.name))")
         + "  \(context.style(.faint, event?.shortID ?? ""))"
@@ -157,22 +157,22 @@ struct CollectionCommand: Command {
     var after = before
     var place = place ?? .last
     for item in items {
-      guard let old = after.firstIndex(where: { $0.isSame(as: item) }) else { return false }
+      guard let old = after.firstIndex(where: { $0.hasSameBytes(as: item) }) else { return false }
       let new = try index(of: place, for: item, among: after)
       after.insert(after.remove(at: old), at: new)
       place = .after(item)
     }
-    return after.elementsEqual(before) { $0.isSame(as: $1) }
+    return after.elementsEqual(before) { $0.hasSameBytes(as: $1) }
   }
 
   /// The index of a place among the other items of a collection.
   private func index(of place: Place, for item: String, among ids: [String]) throws -> Int {
-    let others = ids.filter { !$0.isSame(as: item) }
+    let others = ids.filter { !$0.hasSameBytes(as: item) }
     func index(of other: String) throws -> Int {
-      guard let index = others.firstIndex(where: { $0.isSame(as: other) }) else {
+      guard let index = others.firstIndex(where: { $0.hasSameBytes(as: other) }) else {
         throw CommandError(
           .no,
-          "there is no \(item.isSame(as: other) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(name ?? ""))",
+          "there is no \(item.hasSameBytes(as: other) ? "other " : "")item \(Quoted(other)) in the collection \(Quoted(name ?? ""))",
           hint: "Nothing was written.")
       }
       return index

@@ -176,7 +176,7 @@ extension CommandContext {
   ///   another process was writing it.
   /// - Returns: the exit code: 65 if anything is damaged.
   func report(_ findings: [Finding], includesTorn: Bool = false) throws -> ExitCode {
-    let damage = findings.filter(\.isDamage)
+    let damage = findings.damage
     try output.flush()
     for finding in includesTorn ? findings : damage { warn(Self.sentence(finding)) }
     guard !damage.isEmpty else { return .success }
@@ -228,7 +228,7 @@ extension CommandContext {
 
   /// Prints the last line after the JSON Lines of a damaged store.
   func jsonPartial(_ findings: [Finding]) throws {
-    if findings.contains(where: \.isDamage) { try jsonLine(.partial(findings)) }
+    if !findings.damage.isEmpty { try jsonLine(.partial(findings)) }
   }
 
   /// Closes a store that was written to, and reports its damage.
@@ -242,9 +242,6 @@ extension CommandContext {
 }
 
 extension Finding {
-  /// An unfinished batch at the tail was never acknowledged: it is not damage.
-  var isDamage: Bool { verdict != .torn }
-
   var json: JSONObject {
     [
       "verdict": error.isNotDownloaded ? "notDownloaded" : verdict.rawValue, "reason": error.message,
@@ -256,7 +253,7 @@ extension Finding {
 extension JSONObject {
   /// `"partial":true` and the findings, if anything is damaged.
   static func partial(_ findings: [Finding]) -> JSONObject {
-    let damage = findings.filter(\.isDamage)
+    let damage = findings.damage
     return damage.isEmpty ? [:] : ["partial": true, "findings": damage.map(\.json)]
   }
 

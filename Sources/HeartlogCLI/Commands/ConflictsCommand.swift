@@ -32,8 +32,7 @@ enum ConflictsCommand: Command {
     let conflicts = view.read(\.conflicts).filter { conflict in library.map { $0 == conflict.library } ?? true
     }
     let lines = context.withTimes(
-      ConflictPage.lines(
-        conflicts, names: view.store.deviceNames, style: context.style, times: context.times))
+      ConflictPage.lines(conflicts, names: view.store.deviceNames, context))
     return try context.show(
       conflicts.map { $0.json + .asOf(view.moment) },
       context.asOf(view.moment) + (conflicts.isEmpty ? ["no open conflicts"] : lines),
@@ -74,9 +73,10 @@ enum ConflictPage {
     return DisplayText.visible(title)
   }
 
-  static func lines(_ conflicts: [Conflict], names: [ReplicaID: String], style: Style, times: Zone)
-    -> [String]
-  {
+  static func lines(
+    _ conflicts: [Conflict], names: [ReplicaID: String], _ context: CommandContext
+  ) -> [String] {
+    let style = context.style
     var lines: [String] = []
     for conflict in conflicts {
       if !lines.isEmpty { lines.append("") }
@@ -85,7 +85,7 @@ enum ConflictPage {
       for (index, write) in conflict.writes.enumerated() {
         table.add([
           .init(index == 0 ? "  shown" : "  other", index == 0 ? .favorite : .faint),
-          .init(times.text(write.position.stamp.milliseconds), .faint), .init(text(write.value)),
+          .init(context.times.text(write.position.stamp.milliseconds), .faint), .init(text(write.value)),
           .init(names[write.event.replica] ?? ""), .init(EventLine.shortID(write.event), .faint),
         ])
       }

@@ -69,14 +69,14 @@ enum KeysCommand: Command {
     try arguments.allow(Self.without, Self.newCode, onlyWith: "keys rotate", if: action == .rotate)
     try arguments.allow(Self.again, onlyWith: "keys init", if: action == .`init`)
     if action == .pair {
-      guard let code else { return try PairingRun(context: context).serve() }
+      guard let code else { return try serve(context) }
       let peer = try PeerAddress(code)
       guard !peer.isPlace else {
         throw CommandError.usage(
           "a device is paired with another one, not with a folder or a server",
           hint: "Through these, the recovery code admits it: \"heartlog keys join -\".")
       }
-      return try PairingRun(context: context).call(peer, code, joinsVault: arguments.has(.join))
+      return try call(peer, code, joinsVault: arguments.has(.join), context)
     }
     let isReading = action == .list
     let store = try isReading ? context.openForReading() : context.openForWriting(endsSoon: true)
@@ -189,18 +189,8 @@ enum KeysCommand: Command {
     }
   }
 
-  private static let shownMax = 20
-  private static let notEncrypted = CommandError(
-    .no, "the vault is not encrypted",
-    hint: "\"heartlog keys init\", or \"heartlog sync folder:DIR --encrypted\", makes its first key.")
-}
-
-/// Pairs this device with another one.
-struct PairingRun {
-  let context: CommandContext
-
-  /// Serves the other end on standard input and output, which carry only the protocol.
-  func serve() throws -> ExitCode {
+  /// Serves the other end of a pairing on standard input and output, which carry only the protocol.
+  private static func serve(_ context: CommandContext) throws -> ExitCode {
     let store = try context.openForWriting(endsSoon: true)
     let channel = DescriptorChannel(input: 0, output: 1, closes: false)
     do { _ = try PairingSession(store, over: channel, role: .serving).run() } catch {
@@ -210,8 +200,10 @@ struct PairingRun {
     return try context.report(store.findings)
   }
 
-  /// Calls the other end, and prints what was done.
-  func call(_ peer: PeerAddress, _ text: String, joinsVault: Bool) throws -> ExitCode {
+  /// Pairs with the device at an address, and prints what was done.
+  private static func call(
+    _ peer: PeerAddress, _ text: String, joinsVault: Bool, _ context: CommandContext
+  ) throws -> ExitCode {
     let store = try context.openForWriting(endsSoon: true)
     var options = SyncOptions()
     options.joinsVault = joinsVault
@@ -246,6 +238,11 @@ struct PairingRun {
     }
     return shown
   }
+
+  private static let shownMax = 20
+  private static let notEncrypted = CommandError(
+    .no, "the vault is not encrypted",
+    hint: "\"heartlog keys init\", or \"heartlog sync folder:DIR --encrypted\", makes its first key.")
 }
 
 /// What `keys pair` prints.

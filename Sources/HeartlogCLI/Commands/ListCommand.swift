@@ -127,7 +127,7 @@ enum ShowCommand: Command {
   private static func text(_ field: Field, of id: String, in library: String, _ view: StoreView) -> String {
     guard let name = ItemCollection.name(ofField: field.name) else { return ItemLine.text(field.value) }
     let ids = view.read { $0.collection(name, in: library) }
-    guard let index = ids.firstIndex(where: { $0.isSame(as: id) }) else {
+    guard let index = ids.firstIndex(where: { $0.hasSameBytes(as: id) }) else {
       return ItemLine.text(field.value)
     }
     return "\(Quantity.count(index + 1)) of \(Quantity.count(ids.count))"

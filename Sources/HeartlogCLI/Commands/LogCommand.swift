@@ -143,7 +143,7 @@ struct EventFilter {
   func takes(_ record: EventRecord) -> Bool {
     guard let library else { return true }
     guard let event = record.event else { return false }
-    return event.library == library && (item.map { event.item.isSame(as: $0) } ?? true)
+    return event.library == library && (item.map { event.item.hasSameBytes(as: $0) } ?? true)
   }
 }
 
@@ -163,7 +163,7 @@ struct ReplicaDirectory {
 
   /// The replicas named `text`, or else the one whose id begins with it.
   func replicas(named text: String) throws(CommandError) -> [ReplicaID] {
-    let named = all.filter { $0.name.isSame(as: text) }
+    let named = all.filter { $0.name.hasSameBytes(as: text) }
     guard named.isEmpty else { return named.map(\.id) }
     return [try Moment.replica(text.lowercased(), among: all)]
   }

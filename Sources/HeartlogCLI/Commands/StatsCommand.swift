@@ -50,7 +50,7 @@ enum StatsCommand: Command {
         log.name(of: $0)
       }
       return try context.show(
-        page.json, context.asOf(past) + page.lines(style: context.style, width: context.width),
+        page.json, context.asOf(past) + page.lines(context),
         findings: log.findings)
     }
   }
@@ -91,15 +91,15 @@ struct StatisticsPage {
     return (intervals + items + sources).map { $0 + asOf }
   }
 
-  func lines(style: Style, width: Int?) -> [String] {
+  func lines(_ context: CommandContext) -> [String] {
+    let style = context.style
     guard !statistics.intervals.isEmpty else { return ["no events"] }
     let heading = zone.isUTC ? [] : [style(.faint, "\(period.name)s of \(DisplayText.visible(zone.name))")]
-    var lines = heading + periods.lines(style: style, width: width)
+    var lines = heading + context.lines(periods)
     if !statistics.mostTapped.isEmpty {
-      lines += ["", style(.heading, "Most tapped")] + items.lines(style: style, width: width)
+      lines += ["", style(.heading, "Most tapped")] + context.lines(items)
     }
-    return lines + ["", style(.heading, "Events by device and origin")]
-      + sources.lines(style: style, width: width)
+    return lines + ["", style(.heading, "Events by device and origin")] + context.lines(sources)
   }
 
   /// The width of the longest bar.

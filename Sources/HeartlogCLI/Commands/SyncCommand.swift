@@ -395,8 +395,8 @@ enum ServeCommand: Command {
     // A damaged store still sends its sound part.
     let report = try SyncSession(store, over: channel, role: .serving).run()
     // The other end reports this store's damage. Standard error would be mixed with its output.
-    let isDamaged = store.findings.contains(where: \.isDamage)
+    let damage = store.findings.damage
     try store.close()
-    return isDamaged || !report.isComplete ? .badInput : .success
+    return !damage.isEmpty || !report.isComplete ? .badInput : .success
   }
 }

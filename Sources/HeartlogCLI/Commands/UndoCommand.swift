@@ -128,38 +128,31 @@ struct UndoPage {
   ///
   /// - Parameter names: the names of the devices.
   func table(names: [ReplicaID: String], _ times: Zone) -> Table {
-    var rows:
-      [(word: Table.Cell, library: String, item: String, events: [EventID], values: [String], why: String)] =
-        []
-    func add(
-      _ word: Table.Cell, _ library: String, _ item: String, _ events: [EventID], _ value: String,
-      _ why: String
-    ) {
-      if let last = rows.last, last.library == library, last.item.isSame(as: item),
-        last.events == events
-      {
+    var rows: [(library: String, item: String, values: [String], why: String)] = []
+    func add(_ library: String, _ item: String, _ value: String, _ why: String) {
+      if let last = rows.last, last.library == library, last.item.hasSameBytes(as: item), last.why == why {
         rows[rows.count - 1].values.append(value)
       } else {
-        rows.append((word, library, item, events, [value], why))
+        rows.append((library, item, [value], why))
       }
     }
     for write in plan.writes {
       add(
-        .init("restored", .good), write.library, write.item, [write.replaced.event],
-        Self.text(write.register, write.value, times), "undoes \(EventLine.shortID(write.replaced.event))")
+        write.library, write.item, Self.text(write.register, write.value, times),
+        "undoes \(EventLine.shortID(write.replaced.event))")
     }
+    let restored = rows.count
     for kept in plan.kept {
       let later = kept.later.event
       add(
-        .init("kept", .faint), kept.library, kept.item, [kept.undone, later],
-        Self.text(kept.register, kept.later.value, times),
+        kept.library, kept.item, Self.text(kept.register, kept.later.value, times),
         "later: \(EventLine.shortID(later)) by \(names[later.replica] ?? "")")
     }
     return Table(
       [.init(), .init(), .init(isFlexible: true, keepsEnd: true), .init(isFlexible: true)],
-      rows: rows.map { row in
+      rows: rows.enumerated().map { index, row in
         [
-          row.word, .init(row.library, .name),
+          index < restored ? .init("restored", .good) : .init("kept", .faint), .init(row.library, .name),
           .init(DisplayText.identifier(row.item), details: row.values.joined(separator: ", ")),
           .init(row.why, .faint),
         ]

@@ -159,5 +159,5 @@ extension CommandContext {
 }
 
 extension StreamVerification {
-  var isSound: Bool { finding.map { !$0.isDamage } ?? true }
+  var isSound: Bool { [finding].compactMap(\.self).damage.isEmpty }
 }

@@ -293,8 +293,3 @@ struct Style: Sendable {
     (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }
 }
-
-extension String {
-  /// Whether two texts are the same bytes: ids and names are not normalized, but `==` takes é and e + accent for equal.
-  func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}

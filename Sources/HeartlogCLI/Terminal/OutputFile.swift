@@ -47,13 +47,15 @@ enum OutputFile {
       guard let target = target(ofLink: end) else { break }
       end = target.utf8.first == UInt8(ascii: "/") ? target : "\(folder(of: end))/\(target)"
     }
-    guard let info = try Info(path) else {
+    guard let found = try status(of: path) else {
       guard path.utf8.last != UInt8(ascii: "/") else { throw SystemError(number: EISDIR) }
       return .none(end)
     }
-    if info.isFolder { throw SystemError(number: EISDIR) }
+    if found.st_mode & S_IFMT == S_IFDIR { throw SystemError(number: EISDIR) }
     // The text of some links in /proc does not name their target: such a file cannot be replaced by name.
-    guard info.isRegular, let named = try Info(end), named.isSameFile(as: info) else { return .stream }
+    guard found.st_mode & S_IFMT == S_IFREG, let named = try status(of: end),
+      named.st_dev == found.st_dev, named.st_ino == found.st_ino
+    else { return .stream }
     return .file(end)
   }
 
@@ -88,7 +90,9 @@ enum OutputFile {
   /// Refuses a file in the folder of a store, or in the folders that a store has there: it could replace one of the store's.
   private static func refuseStore(above file: String) throws {
     for folder in ["", "/..", "/../.."].map({ folder(of: file) + $0 }) {
-      guard try Info("\(folder)/store") != nil, try Info("\(folder)/replicas") != nil else { continue }
+      guard try status(of: "\(folder)/store") != nil, try status(of: "\(folder)/replicas") != nil else {
+        continue
+      }
       throw CommandError(
         .cannotCreate, "cannot write \(Quoted(file))", at: "it is inside a store",
         hint: "Name a file elsewhere.")
@@ -175,35 +179,18 @@ private struct SystemError: Error {
   }
 }
 
-/// The status of a file, with links followed.
-private struct Info {
-  private let info: stat
+/// The status of a file, with links followed; nil if it does not exist.
+private func status(of path: String) throws -> stat? {
+  var status = stat()
+  if stat(path, &status) == 0 { return status }
+  guard errno == ENOENT else { throw SystemError(number: errno) }
+  return nil
+}
 
-  /// Returns nil if the file does not exist.
-  init?(_ path: String) throws {
-    var info = stat()
-    if stat(path, &info) != 0 {
-      if errno == ENOENT { return nil }
-      throw SystemError(number: errno)
-    }
-    self.info = info
-  }
-
-  init(of descriptor: Int32) throws {
-    var info = stat()
-    try SystemError.check(fstat(descriptor, &info))
-    self.info = info
-  }
-
-  var isFolder: Bool { info.st_mode & S_IFMT == S_IFDIR }
-  var isRegular: Bool { info.st_mode & S_IFMT == S_IFREG }
-  var mode: mode_t { info.st_mode & 0o7777 }
-  var owner: uid_t { info.st_uid }
-  var group: gid_t { info.st_gid }
-
-  func isSameFile(as other: Info) -> Bool {
-    info.st_dev == other.info.st_dev && info.st_ino == other.info.st_ino
-  }
+private func status(of descriptor: Int32) throws -> stat {
+  var status = stat()
+  try SystemError.check(fstat(descriptor, &status))
+  return status
 }
 
 /// An open file, closed at the end of its lifetime.
@@ -237,13 +224,13 @@ private struct Handle: ~Copyable {
 
   /// Copies the owner, mode and attributes of another file.
   func takeAfter(_ old: borrowing Handle) throws {
-    let wanted = try Info(of: old.descriptor)
-    let own = try Info(of: descriptor)
-    if own.owner != wanted.owner || own.group != wanted.group {
-      try SystemError.check(fchown(descriptor, wanted.owner, wanted.group))
+    let wanted = try status(of: old.descriptor)
+    let own = try status(of: descriptor)
+    if own.st_uid != wanted.st_uid || own.st_gid != wanted.st_gid {
+      try SystemError.check(fchown(descriptor, wanted.st_uid, wanted.st_gid))
     }
     // After the owner, because changing it clears the set-id bits; before the access list, because the mode is part of it.
-    try SystemError.check(fchmod(descriptor, wanted.mode))
+    try SystemError.check(fchmod(descriptor, wanted.st_mode & 0o7777))
     try SystemError.check(heartlog_copy_attributes(old.descriptor, descriptor))
   }
 }
