@@ -131,6 +131,8 @@ struct HelpPageTests {
       whether the item is a favorite. null clears a field. The field @note is the note
       of the item.
 
+      Exit code 1: The item already has these values; nothing was written.
+
       Arguments
         LIBRARY  One of archives, tracks, papers, cities, breeds, books and settings,
                  or a name of your own.
@@ -151,9 +153,6 @@ struct HelpPageTests {
         heartlog set papers 2006.08594v1 @note='read before Monday'
         # Clear it.
         heartlog set papers 2006.08594v1 @note:=null
-
-      Exit codes
-        1  The item already has these values; nothing was written.
 
       Options of all commands: --store, --json, --version, --help. "heartlog man"
       describes them, and all exit codes.

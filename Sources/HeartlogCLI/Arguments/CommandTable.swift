@@ -64,12 +64,12 @@ struct CommandDescription: Sendable {
   let summary: String
   var arguments: [Argument] = []
   var options: [Option] = []
-  /// Paragraphs, examples and exit codes, separated by empty lines: `heartlog list books  # List the books.`, and `1: There are none.`, of
-  /// which further lines are indented. Taken apart only when it is shown.
+  /// Paragraphs and examples, separated by empty lines: `heartlog list books  # List the books.`. Taken apart only when it is shown. The last
+  /// paragraph says what exit codes mean for this command, besides what they always mean.
   let page: String
 
   var paragraphs: [String] {
-    blocks.filter { !Self.isExample($0[0]) && Self.ending($0[0]) == nil }.map { $0.joined(separator: " ") }
+    blocks.filter { !Self.isExample($0[0]) }.map { $0.joined(separator: " ") }
   }
 
   /// Command lines, including a pipe before `heartlog`, and what each does, in one sentence.
@@ -77,17 +77,6 @@ struct CommandDescription: Sendable {
     blocks.joined().filter(Self.isExample).map { line in
       let parts = line.split(separator: Self.noteMark)
       return (String(parts[0]), String(parts[1]))
-    }
-  }
-
-  /// Exit codes that have a particular meaning for the command, besides the one that they always have.
-  var endings: [(exitCode: ExitCode, meaning: String)] {
-    blocks.filter { Self.ending($0[0]) != nil }.joined().reduce(into: []) { endings, line in
-      if let ending = Self.ending(line) {
-        endings.append(ending)
-      } else if let last = endings.popLast() {
-        endings.append((last.exitCode, "\(last.meaning) \(line.drop { $0 == " " })"))
-      }
     }
   }
 
@@ -99,12 +88,6 @@ struct CommandDescription: Sendable {
   }
 
   private static func isExample(_ line: Substring) -> Bool { line.contains(noteMark) }
-
-  private static func ending(_ line: Substring) -> (exitCode: ExitCode, meaning: String)? {
-    let parts = line.split(separator: ": ", maxSplits: 1)
-    guard parts.count == 2, let code = Int32(parts[0]).flatMap(ExitCode.init) else { return nil }
-    return (code, String(parts[1]))
-  }
 
   /// The parts of the usage line; lines break only between them.
   var usage: [String] { ["heartlog", name] + arguments.map(\.usage) + options.map(\.usage) }

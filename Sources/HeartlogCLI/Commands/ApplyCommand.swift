@@ -20,7 +20,7 @@ enum ApplyCommand: Command {
       heartlog apply fortnight.jsonl  # Execute the operations in a file.
       echo '{"op":"add","library":"cities","id":"2950159"}' | heartlog apply --ack  # Execute operations from a pipe, and acknowledge each line.
 
-      65: A line is not a valid operation; the message has its number.
+      Exit code 65: A line is not a valid operation; the message has its number.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

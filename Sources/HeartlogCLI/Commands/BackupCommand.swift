@@ -21,7 +21,7 @@ enum BackupCommand: Command {
       heartlog backup favorites.backup  # Copy to one file.
       heartlog backup --check favorites.backup  # Check a backup.
 
-      64: There is a store or something else at the path, or a backup of another store.
+      Exit code 64: There is a store or something else at the path, or a backup of another store.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -59,7 +59,7 @@ enum RestoreBackupCommand: Command {
       heartlog restore-backup favorites.backup ~/favorites.heartlog  # Make a store of a backup.
       heartlog restore-backup /media/stick/favorites restored --name "New phone"  # Make one elsewhere, and name the device.
 
-      65: The backup is damaged; nothing was made.
+      Exit code 65: The backup is damaged; nothing was made.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -12,7 +12,7 @@ enum BlameCommand: Command {
       heartlog blame cities 2950159  # Show where the state of a city came from.
       heartlog blame cities 2950159 --json  # Print it as JSON, with full ids.
 
-      1: The item is not in the store.
+      Exit code 1: The item is not in the store.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -45,7 +45,7 @@ struct CollectionCommand: Command {
       heartlog collection papers 'to read' remove 2006.08594v1  # Remove the other one.
       heartlog collection papers 'to read' list  # List what is left.
 
-      1: An item that is to be moved, or to be next to, is not in the collection, or nothing had to change.
+      Exit code 1: An item that is to be moved, or to be next to, is not in the collection, or nothing had to change.
       """)
 
   private let library: String

@@ -15,7 +15,7 @@ enum CompactCommand: Command {
 
       heartlog compact  # Make the store as small as it gets.
 
-      73: The store is on a network file system, where it has no snapshots.
+      Exit code 73: The store is on a network file system, where it has no snapshots.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -21,7 +21,7 @@ enum ConflictsCommand: Command {
       heartlog conflicts --at 3f9a12c0:42  # List those that were open after event 42 of 3f9a12c0.
       heartlog conflicts --choose 3f9a12c0:42  # Choose what event 42 of 3f9a12c0 wrote.
 
-      1: EVENT is not a side of any open conflict.
+      Exit code 1: EVENT is not a side of any open conflict.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

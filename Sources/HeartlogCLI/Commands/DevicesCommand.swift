@@ -64,8 +64,8 @@ enum DevicesCommand: Command {
       heartlog devices drop 5d11c0fe  # Drop a device that nobody knows.
       heartlog devices schemas trips --json  # Print who runs which version of a library as JSON.
 
-      1: The device does not exist, has signed nothing, or is already retired or kept; or there is no fork.
-      65: The key has another fingerprint: what is here was not signed by that device. Or a file of evidence is damaged.
+      Exit code 1: The device does not exist, has signed nothing, or is already retired or kept; or there is no fork.
+      Exit code 65: The key has another fingerprint: what is here was not signed by that device. Or a file of evidence is damaged.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -19,7 +19,7 @@ enum DiffCommand: Command {
       heartlog diff 2026-03-02 2026-03-09 --library papers  # Show what a week changed in papers.
       heartlog diff 3f9a12c0:c41 3f9a12c0:c42  # Show what commit 42 of 3f9a12c0 changed.
 
-      1: The log does not have the event or the commit.
+      Exit code 1: The log does not have the event or the commit.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -12,7 +12,7 @@ enum DoctorCommand: Command {
       heartlog doctor  # Check everything.
       heartlog doctor --json  # Print one object a finding.
 
-      1: There is a problem other than damage.
+      Exit code 1: There is a problem other than damage.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -23,7 +23,7 @@ enum EraseCommand: Command {
       heartlog erase papers 2006.08594v1  # Erase everything about an item.
       heartlog erase --events 3f9a12c0:42 --events 3f9a12c0:45  # Erase what two events said.
 
-      1: There is nothing to erase: nothing was written of the item, or it is erased already.
+      Exit code 1: There is nothing to erase: nothing was written of the item, or it is erased already.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

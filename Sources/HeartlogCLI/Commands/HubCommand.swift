@@ -32,8 +32,8 @@ enum HubCommand: Command {
       heartlog hub https://hub.example.org  # List the devices that are admitted.
       heartlog hub https://hub.example.org admit 5f1c0a9e7b3d2846c1f0e9d8b7a6958473625140f9e8d7c6b5a4938271605f4e  # Let a new device in.
 
-      1: The hub does not admit this device.
-      65: There is no hub at this address, or it refused.
+      Exit code 1: The hub does not admit this device.
+      Exit code 65: There is no hub at this address, or it refused.
       """#)
 
   private static let keyHint =

@@ -36,7 +36,7 @@ enum ImportCommand: Command {
       heartlog import papers library.bib --dry-run  # Report what that would do.
       heartlog export books --format jsonl | heartlog --store copy import books -  # Copy the books of one store into another.
 
-      65: The file, or some of its records, was refused.
+      Exit code 65: The file, or some of its records, was refused.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

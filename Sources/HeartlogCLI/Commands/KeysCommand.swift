@@ -51,8 +51,8 @@ enum KeysCommand: Command {
       heartlog keys pair ssh://anna@desk.local/~/favorites.heartlog  # Get the keys from another device, or give them to it.
       heartlog keys rotate --without 9b04d1aa  # Remove a phone that was stolen.
 
-      1: The vault is not encrypted, this device does not have what the action needs, or a device is not admitted.
-      65: What the other device sent does not admit this one, or is no pairing.
+      Exit code 1: The vault is not encrypted, this device does not have what the action needs, or a device is not admitted.
+      Exit code 65: What the other device sent does not admit this one, or is no pairing.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

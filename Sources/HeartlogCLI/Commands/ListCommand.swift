@@ -92,7 +92,7 @@ enum ShowCommand: Command {
       heartlog show papers 2006.08594v1 --at yesterday  # Show it as it was at the end of yesterday.
       heartlog show cities -- -7  # An id that begins with - may need -- before it.
 
-      1: The item is not in the store.
+      Exit code 1: The item is not in the store.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -83,7 +83,7 @@ enum PlacesCommand: Command {
       heartlog places  # List them.
       heartlog places forget davs://cloud.example.org/anna  # Sync with it no more.
 
-      1: There are none, or none of this name.
+      Exit code 1: There are none, or none of this name.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -134,7 +134,7 @@ enum InviteCommand: Command {
       heartlog invite davs://cloud.example.org/anna --hours 1  # To another one, for an hour.
       heartlog invite --revoke  # Withdraw what was not used.
 
-      1: This device is no member of the vault, or there was no invitation to withdraw.
+      Exit code 1: This device is no member of the vault, or there was no invitation to withdraw.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -203,8 +203,8 @@ enum JoinCommand: Command {
       heartlog join -  # Read the line from the terminal.
       heartlog join - folder:Dropbox/heartlog  # The same, where the folder has another path.
 
-      1: The invitation was used or withdrawn, or its time is over.
-      64: The line is not whole.
+      Exit code 1: The invitation was used or withdrawn, or its time is over.
+      Exit code 64: The line is not whole.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -34,8 +34,8 @@ enum ProveCommand: Command {
       heartlog prove --between old.proof 3f9a12c0:351  # Prove that what an earlier proof had still holds.
       heartlog prove --checkpoint > today.note  # Sign the log, and keep the checkpoint.
 
-      1: There is no such event, its content is withheld, or nothing signed covers it; or there is nothing to sign.
-      65: The store is not what was signed, or FILE is not a proof.
+      Exit code 1: There is no such event, its content is withheld, or nothing signed covers it; or there is nothing to sign.
+      Exit code 65: The store is not what was signed, or FILE is not a proof.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

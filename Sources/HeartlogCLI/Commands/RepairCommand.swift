@@ -37,7 +37,7 @@ enum RepairCommand: Command {
       heartlog repair --from ssh://anna@desk.local/~/favorites.heartlog  # Mend damaged streams with what another device has.
       heartlog repair --salvage ~/rescued.heartlog  # Make a new store of all that can be read.
 
-      65: Some damage was not repaired, or something is lost; the output names it.
+      Exit code 65: Some damage was not repaired, or something is lost; the output names it.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -65,7 +65,7 @@ enum ReplayCommand: Command {
 
       heartlog replay  # Check that the log produces what the store shows.
 
-      1: The state from the log differs from what the store shows.
+      Exit code 1: The state from the log differs from what the store shows.
       """)
 
   /// How often the log is replayed while its content changes.

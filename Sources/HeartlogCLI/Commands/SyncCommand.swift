@@ -63,7 +63,7 @@ enum SyncCommand: Command {
       heartlog sync folder:Dropbox/heartlog --encrypted  # Sync through a folder that nobody else can read.
       heartlog sync backup/favorites.heartlog --dry-run  # Report how much would go each way.
 
-      1: The hub does not admit this device yet, or a server refuses the credentials.
+      Exit code 1: The hub does not admit this device yet, or a server refuses the credentials.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -36,7 +36,7 @@ enum UndoCommand: Command {
       heartlog undo --since yesterday --replica "Anna's tablet"  # Take back what one device did.
       heartlog undo --after "2026-03-14 18:00" --dry-run  # Show what differs from that moment.
 
-      1: There is nothing to undo: no such event, or later events wrote the same values or others; nothing was written.
+      Exit code 1: There is nothing to undo: no such event, or later events wrote the same values or others; nothing was written.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -26,8 +26,8 @@ enum VerifyCommand: Command {
       heartlog verify 3f9a12c0-42.proof  # Check a proof.
       heartlog verify 3f9a12c0-42.proof --key 3f9a12c0d4e85b6791ac0f2b37de4c58  # Check also that this replica signed it.
 
-      1: The proof is valid, but another key than KEY signed it.
-      65: Something is damaged, and the message names the file, byte offset and commits; or FILE is not a valid proof.
+      Exit code 1: The proof is valid, but another key than KEY signed it.
+      Exit code 65: Something is damaged, and the message names the file, byte offset and commits; or FILE is not a valid proof.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

@@ -17,7 +17,7 @@ enum AddCommand: Command {
       heartlog add books 7f0e4e6a --fields '{"title":"Solaris","duration":27000}'  # Give all fields at once.
       heartlog add breeds hound/1.jpg --date 2024-12-24  # Set the favorited date.
 
-      1: The item is already a favorite; nothing was written.
+      Exit code 1: The item is already a favorite; nothing was written.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -61,7 +61,7 @@ enum RemoveCommand: Command {
 
       heartlog remove papers 2006.08594v1  # Remove a paper.
 
-      1: The item is not a favorite; nothing was written.
+      Exit code 1: The item is not a favorite; nothing was written.
       """#)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
@@ -86,7 +86,7 @@ enum SetCommand: Command {
       heartlog set papers 2006.08594v1 @note='read before Monday'  # Write a note.
       heartlog set papers 2006.08594v1 @note:=null  # Clear it.
 
-      1: The item already has these values; nothing was written.
+      Exit code 1: The item already has these values; nothing was written.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {

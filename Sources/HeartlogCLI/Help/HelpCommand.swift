@@ -81,10 +81,6 @@ struct HelpPage: Sendable {
       lines += Paragraph.lines("# \(example.note)", width: width - 2).map { "  \(style(.faint, $0))" }
       lines.append("  \(style(.name, example.line))")
     }
-    if !command.endings.isEmpty {
-      lines += ["", style(.heading, "Exit codes")]
-      lines += definitions(command.endings.map { (String($0.exitCode.rawValue), $0.meaning) })
-    }
     let globals = CommandTable.globalOptions.map(\.spelling).joined(separator: ", ")
     let ending = "Options of all commands: \(globals). \"heartlog man\" describes them, and all exit codes."
     return lines + [""] + Paragraph.lines(ending, width: width)
@@ -186,13 +182,8 @@ enum ManPage {
     for (index, paragraph) in ([sentence(command.summary)] + command.paragraphs).enumerated() {
       lines += (index == 0 ? [] : [".IP"]) + [escaped(paragraph)]
     }
-    if !(command.options.isEmpty && command.endings.isEmpty) {
-      lines.append(".RS")
-      lines += command.options.flatMap { definition(synopsis($0), $0.summary) }
-      lines += command.endings.flatMap {
-        definition("Exit code \(bold(String($0.exitCode.rawValue)))", $0.meaning)
-      }
-      lines.append(".RE")
+    if !command.options.isEmpty {
+      lines += [".RS"] + command.options.flatMap { definition(synopsis($0), $0.summary) } + [".RE"]
     }
     for example in command.examples {
       lines += [

@@ -22,8 +22,8 @@ enum ReportCommand: Command {
       heartlog report -o report.html  # Write the report of now.
       heartlog report --at 2026-03-02 -o then.html  # Write what it was at the end of that day.
 
-      65: Something is damaged; the report says what, and covers the sound part.
-      73: The file cannot be written.
+      Exit code 65: Something is damaged; the report says what, and covers the sound part.
+      Exit code 73: The file cannot be written.
       """)
 
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
