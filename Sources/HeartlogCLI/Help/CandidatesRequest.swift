@@ -59,35 +59,32 @@ struct CandidatesRequest {
 
   /// What the program and the store know of the kind of value that is typed.
   private func values(of line: ArgumentParser.Beginning, startingWith prefix: String) -> [Candidate] {
-    let known: [Candidate] =
-      switch line.kind {
-      case .command: CommandTable.commands.map { ($0.name, $0.summary) }
-      case .choice(let words): words.map { ($0, "") }
-      case .library: ValueKind.libraries.map { ($0, "") }
-      default: []
-      }
-    guard [.library, .item, .collection, .replica].contains(line.kind),
-      let path = try? StoreLocation.directory(option: line.store.map(expanded), environment: environment),
-      let found = FavoritesStore.glance(
-        at: path, { stored(line.kind, line.library, in: $0, startingWith: prefix) })
-    else { return known }
-    return known + found.prefix(Self.countMax).map { ($0, "") }
-  }
-
-  private func stored(
-    _ kind: ValueKind?, _ library: String?, in state: FavoritesState, startingWith prefix: String
-  ) -> [String] {
-    switch kind {
-    case .library: state.libraries.filter { !ValueKind.libraries.contains($0) }
-    case .item: library.map { state.ids(in: $0, startingWith: prefix, limit: Self.countMax) } ?? []
+    switch line.kind {
+    case .command: CommandTable.commands.map { ($0.name, $0.summary) }
+    case .choice(let words): words.map { ($0, "") }
+    case .library:
+      ValueKind.libraries.map { ($0, "") }
+        + stored(line) { state, _ in state.libraries.filter { !ValueKind.libraries.contains($0) } }
+    case .item: stored(line) { $0.ids(in: $1, startingWith: prefix, limit: Self.countMax) }
     case .collection:
-      library.map { library in
+      stored(line) { state, library in
         state.fieldNames(in: library, startingWith: ItemCollection.field(of: prefix))
           .compactMap(ItemCollection.name(ofField:))
-      } ?? []
-    case .replica: state.heads.map(\.replica.short)
+      }
+    case .replica: stored(line) { state, _ in state.heads.map(\.replica.short) }
     default: []
     }
+  }
+
+  /// What the store has, given its state and the library that the line names; no library has an empty name.
+  private func stored(
+    _ line: ArgumentParser.Beginning, _ read: (FavoritesState, _ library: String) -> [String]
+  ) -> [Candidate] {
+    guard
+      let path = try? StoreLocation.directory(option: line.store.map(expanded), environment: environment)
+    else { return [] }
+    let found = FavoritesStore.glance(at: path) { read($0, line.library ?? "") } ?? []
+    return found.prefix(Self.countMax).map { ($0, "") }
   }
 
   /// Expands a tilde, as the shell will.
