@@ -97,19 +97,15 @@ enum PeerAddress: Hashable, Sendable {
   var pauseMin: Int { if case .storage = self { 30_000 } else { 0 } }
 
   /// Whether the peer is a place that keeps objects for several devices, and not a device.
-  var isPlace: Bool {
-    switch self {
-    case .folder, .hub, .storage: true
-    case .store, .command, .ssh: false
-    }
-  }
+  var isPlace: Bool { place != nil }
 
   /// Where objects are, if the peer is a place for them.
-  var place: String {
+  var place: String? {
     switch self {
+    case .folder: "in the folder"
     case .hub: "at the hub"
     case .storage: "at the server"
-    case .store, .folder, .command, .ssh: "in the folder"
+    case .store, .command, .ssh: nil
     }
   }
 

@@ -14,7 +14,7 @@ struct SyncPage {
   var withoutContent: UInt64 = 0
 
   /// Where objects are, if the peer is a place for them.
-  var place = "in the folder"
+  var place: String? = "in the folder"
 
   /// Whether commits were transferred or forks were found.
   var hasNews: Bool {
@@ -122,7 +122,7 @@ struct SyncPage {
   private static let damagedNamesMax = 3
 
   private var folderLines: [String] {
-    guard let folder = report.folder else { return [] }
+    guard let folder = report.folder, let place else { return [] }
     let counts = [
       (folder.runs, folder.runs == 1 ? "run file" : "run files"), (folder.placeholders, "not downloaded yet"),
       (folder.damaged, "damaged"), (folder.plain, "refused, not encrypted"),
