@@ -115,12 +115,7 @@ package final class LocalFieldsFile: Sendable {
   private func read(as replica: ReplicaID, _ lock: StoreLock?) throws(HeartlogError) -> Bool {
     let generation = lock?.generation
     let (known, inode, readBytes) = state.withLock { ($0.replica, $0.inode, $0.readBytes) }
-    let file: (any OpenFile)?
-    do throws(HeartlogError) { file = try fileSystem.open(path(of: replica), .read) } catch {
-      guard error.isNotFound else { throw error }
-      file = nil
-    }
-    guard let file else {
+    guard let file = try ifPresent(fileSystem.open(path(of: replica), .read)) else {
       if known == replica, inode == nil { return false }
       state.withLock { $0 = State(replica: replica) }
       return true

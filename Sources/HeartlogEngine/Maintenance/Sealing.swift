@@ -221,11 +221,7 @@ extension ExclusiveLog {
     for segment in run {
       // Another process may have sealed some of them since, or erased from them: then its result is kept.
       let path = directory.path(of: segment.file, in: replica)
-      let file: any OpenFile
-      do throws(HeartlogError) { file = try directory.fileSystem.open(path, .read) } catch {
-        guard error.isNotFound else { throw error }
-        return
-      }
+      guard let file = try ifPresent(directory.fileSystem.open(path, .read)) else { return }
       guard try directory.isSegment(segment.header.id, file, path: path) else { return }
     }
     let target = SegmentFile(firstCommit: first.file.firstCommit, state: .sealed)

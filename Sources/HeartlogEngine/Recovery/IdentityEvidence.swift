@@ -27,21 +27,14 @@ struct IdentityEvidence {
   private mutating func look(at replica: ReplicaID) throws(HeartlogError) {
     let segments = try directory.segments(of: replica)
     for segment in segments {
-      let path = directory.path(of: segment, in: replica)
-      let file: any OpenFile
-      do throws(HeartlogError) { file = try directory.fileSystem.open(path, .read) } catch {
-        if error.isNotFound { continue }
-        throw error
-      }
-      let header: SegmentHeader
-      do { header = try directory.header(of: file, path: path).header } catch {
-        guard error.code == .corrupt else { throw error }
+      let cursor: SegmentCursor
+      do { cursor = try directory.cursor(of: segment, in: replica) } catch {
+        guard error.isNotFound || error.code == .corrupt else { throw error }
         continue
       }
-      guard header.replica == replica else { continue }
-      names[replica] = header.replicaName
-      guard segment == segments.last, header.kind == .open else { continue }
-      let cursor = SegmentCursor(file: file, path: path, header: header)
+      guard cursor.header.replica == replica else { continue }
+      names[replica] = cursor.header.replicaName
+      guard segment == segments.last, cursor.header.kind == .open else { continue }
       if case .frame(let frame) = try cursor.look(), frame.kind == FrameHeader.Kind.commit {
         written.append(replica)
       }

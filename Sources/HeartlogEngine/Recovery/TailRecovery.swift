@@ -265,13 +265,8 @@ final class TailRecovery {
   /// Removes a stream's unfinished files, and the segments whose commits are all in the previous segment.
   private func removeLeftovers(of replica: ReplicaID, besides serving: [SegmentFile]) throws(HeartlogError) {
     let folder = directory.streamPath(replica)
-    var names: [String]
-    do { names = try directory.fileSystem.entries(of: folder) } catch {
-      if error.isNotFound { return }
-      throw error
-    }
     let serving = Set(serving.map(\.name))
-    names = names.filter { name in
+    let names = (try ifPresent(directory.fileSystem.entries(of: folder)) ?? []).filter { name in
       name.contains(".tmp-") || (SegmentFile(name: name) != nil && !serving.contains(name))
     }
     guard !names.isEmpty else { return }

@@ -318,10 +318,8 @@ struct VerifiedReader {
   private static func tail(
     before segment: SegmentFile, in directory: StoreDirectory, replica: ReplicaID
   ) throws -> (StreamTail, SegmentHeader)? {
-    let path = directory.path(of: segment, in: replica)
-    let file = try directory.fileSystem.open(path, .read)
-    let header = try directory.header(of: file, path: path).header
-    let cursor = SegmentCursor(file: file, path: path, header: header)
+    let cursor = try directory.cursor(of: segment, in: replica)
+    let header = cursor.header
     while case .frame(let frame) = try cursor.look() {
       if frame.kind == FrameHeader.Kind.block {
         let block = try cursor.withBody(of: frame) { body in

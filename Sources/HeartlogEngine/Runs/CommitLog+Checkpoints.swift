@@ -153,11 +153,7 @@ extension CommitLog {
 
   /// The proofs that are kept, with their files, sorted by name; a file that is no longer a proof has none.
   package func evidence() throws(HeartlogError) -> [(file: String, proof: ForkProof?)] {
-    let names: [String]
-    do { names = try directory.fileSystem.entries(of: evidencePath) } catch {
-      if error.isNotFound || error.isNotDirectory { return [] }
-      throw error
-    }
+    let names = try ifPresent(directory.fileSystem.entries(of: evidencePath)) ?? []
     return try heartlogErrors {
       try names.filter { $0.hasSuffix(Self.evidenceEnding) }.map { (name) throws(HeartlogError) in
         let path = "\(evidencePath)/\(name)"

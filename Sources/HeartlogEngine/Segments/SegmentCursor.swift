@@ -56,15 +56,11 @@ final class SegmentCursor {
   func wake(in directory: StoreDirectory) throws(HeartlogError) -> Bool {
     guard file == nil else { return true }
     assert(windowBytes == 0, "a closed file has no window")
-    do throws(HeartlogError) {
-      let opened = try directory.fileSystem.open(path, .read)
-      guard try directory.isSegment(header.id, opened, path: path) else { return false }
-      file = opened
-      return true
-    } catch {
-      if error.isNotFound { return false }
-      throw error
-    }
+    guard let opened = try ifPresent(directory.fileSystem.open(path, .read)),
+      try directory.isSegment(header.id, opened, path: path)
+    else { return false }
+    file = opened
+    return true
   }
 
   private var openFile: any OpenFile {

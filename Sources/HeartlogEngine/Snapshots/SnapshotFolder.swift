@@ -74,20 +74,13 @@ package struct SnapshotFolder: Sendable {
   package func map(_ file: SnapshotFile) throws(HeartlogError) -> FileMapping? { try map(named: file.name) }
 
   func map(named name: String) throws(HeartlogError) -> FileMapping? {
-    do throws(HeartlogError) { return try fileSystem.open("\(path)/\(name)", .read).map() } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
+    try ifPresent(fileSystem.open("\(path)/\(name)", .read).map())
   }
 
   /// Returns the note stored beside a snapshot: see `note`. Nil if there is none.
   package func note(of file: SnapshotFile) throws(HeartlogError) -> [UInt8]? {
-    do throws(HeartlogError) {
-      let note = try fileSystem.open(notePath(of: file), .read)
-      return try note.bytes(Int(clamping: min(note.size(), Self.noteBytesMax)), at: 0)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
+    try ifPresent(fileSystem.open(notePath(of: file), .read)).map { (note) throws(HeartlogError) in
+      try note.bytes(Int(clamping: min(note.size(), Self.noteBytesMax)), at: 0)
     }
   }
 
@@ -133,10 +126,7 @@ package struct SnapshotFolder: Sendable {
   }
 
   func names() throws(HeartlogError) -> [String] {
-    do throws(HeartlogError) { return try fileSystem.entries(of: path) } catch {
-      if error.isNotFound || error.isNotDirectory { return [] }
-      throw error
-    }
+    try ifPresent(fileSystem.entries(of: path)) ?? []
   }
 
   /// Removes unfinished notes and the notes of snapshots that no longer exist.
@@ -153,10 +143,7 @@ package struct SnapshotFolder: Sendable {
   }
 
   func removeFile(_ path: String) throws(HeartlogError) {
-    do throws(HeartlogError) { try fileSystem.remove(path) } catch {
-      if error.isNotFound { return }
-      throw error
-    }
+    _ = try ifPresent(fileSystem.remove(path))
   }
 }
 

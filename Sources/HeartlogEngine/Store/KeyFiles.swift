@@ -7,24 +7,16 @@ extension CommitLog {
 
   /// The bytes of a file of the folder `keys`; nil if there is none.
   package func keyFile(_ name: String) throws(HeartlogError) -> [UInt8]? {
-    do throws(HeartlogError) {
-      let file = try directory.fileSystem.open("\(directory.keysPath)/\(name)", .read)
-      return try file.bytes(min(Int(clamping: try file.size()), Self.keyFileBytesMax), at: 0)
-    } catch {
-      if error.isNotFound || error.isNotDirectory { return nil }
-      throw error
-    }
+    try ifPresent(directory.fileSystem.open("\(directory.keysPath)/\(name)", .read))
+      .map { (file) throws(HeartlogError) in
+        try file.bytes(min(Int(clamping: try file.size()), Self.keyFileBytesMax), at: 0)
+      }
   }
 
   /// The names in a folder of the folder `keys`, unfinished files left out.
   package func keyFileNames(in folder: String) throws(HeartlogError) -> [String] {
-    do throws(HeartlogError) {
-      return try directory.fileSystem.entries(of: "\(directory.keysPath)/\(folder)")
-        .filter { !$0.contains(".tmp-") }
-    } catch {
-      if error.isNotFound || error.isNotDirectory { return [] }
-      throw error
-    }
+    (try ifPresent(directory.fileSystem.entries(of: "\(directory.keysPath)/\(folder)")) ?? [])
+      .filter { !$0.contains(".tmp-") }
   }
 
   /// Writes a file of the folder `keys`, durably.
@@ -132,15 +124,9 @@ private struct FolderKeyStore: DeviceKeyStore {
   let options: StorageOptions
 
   func key() throws -> (any DeviceKey)? {
-    let bytes: [UInt8]
-    do throws(HeartlogError) {
-      bytes = try directory.fileSystem.open(directory.keyPath, .read).bytes(4_096, at: 0)
-    } catch {
-      guard error.isNotFound || error.isNotDirectory else { throw error }
-      return nil
-    }
+    let bytes = try ifPresent(directory.fileSystem.open(directory.keyPath, .read).bytes(4_096, at: 0))
     // A damaged key signs nothing. It is lost: the store writes as a new replica.
-    guard let text = ChecksummedText(bytes), text.lines.count >= 2 else { return nil }
+    guard let text = bytes.flatMap(ChecksummedText.init), text.lines.count >= 2 else { return nil }
     try text.checkVersion(of: "a device key", file: directory.keyPath)
     guard let seed = ChecksummedText.value(of: "seed", in: text.lines[0]).flatMap(Hexadecimal.bytes),
       seed.count == SigningKey.seedByteCount,
@@ -171,12 +157,8 @@ enum TrustedKeys {
   /// - Throws: `corrupt` for a damaged file, because nothing else tells which keys were compared.
   static func read(_ directory: StoreDirectory) throws(HeartlogError) -> [ReplicaID: Digest] {
     let path = path(in: directory)
-    let bytes: [UInt8]
-    do throws(HeartlogError) {
-      bytes = try directory.fileSystem.open(path, .read).bytes(bytesMax, at: 0)
-    } catch {
-      if error.isNotFound || error.isNotDirectory { return [:] }
-      throw error
+    guard let bytes = try ifPresent(directory.fileSystem.open(path, .read).bytes(bytesMax, at: 0)) else {
+      return [:]
     }
     let damaged = HeartlogError(.corrupt, "the list of trusted keys is damaged", file: path, offset: 0)
     guard let text = ChecksummedText(bytes) else { throw damaged }

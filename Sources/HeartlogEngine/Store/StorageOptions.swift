@@ -121,12 +121,10 @@ extension StoreDirectory {
       let entry = "\(path)/\(name)"
       switch name {
       case "replicas":
-        for stream in try names(in: entry) where Self.isStreamFolder(stream) {
-          files += try names(in: "\(entry)/\(stream)").map { "\(entry)/\(stream)/\($0)" }
-          files.append("\(entry)/\(stream)")
+        for stream in try paths(in: entry) where Self.isStreamFolder(String(PathParts.name(of: stream))) {
+          files += try paths(in: stream) + [stream]
         }
-      case "snapshots", "keys", "evidence", "local":
-        files += try names(in: entry).map { "\(entry)/\($0)" }
+      case "snapshots", "keys", "evidence", "local": files += try paths(in: entry)
       case "store", "lock": break
       default:
         let evicted = Self.evictedName(name).map {
@@ -139,11 +137,8 @@ extension StoreDirectory {
     return files
   }
 
-  private func names(in folder: String) throws(HeartlogError) -> [String] {
-    do { return try fileSystem.entries(of: folder) } catch {
-      if error.isNotFound || error.isNotDirectory { return [] }
-      throw error
-    }
+  private func paths(in folder: String) throws(HeartlogError) -> [String] {
+    (try ifPresent(fileSystem.entries(of: folder)) ?? []).map { "\(folder)/\($0)" }
   }
 }
 

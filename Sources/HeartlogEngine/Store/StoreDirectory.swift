@@ -1,6 +1,14 @@
 import HeartlogFiles
 import HeartlogFormat
 
+/// Returns what `body` returns; nil if the file or folder that it opens does not exist.
+func ifPresent<R>(_ body: @autoclosure () throws(HeartlogError) -> R) throws(HeartlogError) -> R? {
+  do { return try body() } catch {
+    if error.isNotFound || error.isNotDirectory { return nil }
+    throw error
+  }
+}
+
 /// The names inside a store's folder.
 package struct StoreDirectory: Sendable {
   let fileSystem: any FileSystem
@@ -183,14 +191,8 @@ package struct StoreDirectory: Sendable {
 
   /// Returns the last commit of a sealed segment; nil if its header is damaged or the file no longer exists.
   func lastCommit(of segment: SegmentFile, in replica: ReplicaID) throws(HeartlogError) -> CommitNumber? {
-    let path = path(of: segment, in: replica)
-    let file: any OpenFile
-    do { file = try fileSystem.open(path, .read) } catch {
-      if error.isNotFound || error.isNotAFile { return nil }
-      throw error
-    }
-    do { return try header(of: file, path: path).header.lastCommit } catch {
-      if error.code == .corrupt { return nil }
+    do { return try cursor(of: segment, in: replica).header.lastCommit } catch {
+      if error.isNotFound || error.isNotAFile || error.code == .corrupt { return nil }
       throw error
     }
   }
@@ -198,9 +200,7 @@ package struct StoreDirectory: Sendable {
   /// Returns the frontier that the last sealed segment of a stream starts from, which is the newest one available without hashing.
   func newestFrontier(of replica: ReplicaID) throws(HeartlogError) -> (size: UInt64, frontier: [Digest]) {
     guard let sealed = try segments(of: replica).last(where: { $0.state == .sealed }) else { return (0, []) }
-    let path = path(of: sealed, in: replica)
-    let file = try fileSystem.open(path, .read)
-    let header = try header(of: file, path: path).header
+    let header = try cursor(of: sealed, in: replica).header
     return (header.treeSize, header.frontier)
   }
 
@@ -224,6 +224,22 @@ package struct StoreDirectory: Sendable {
     let bytes = try file.bytes(SegmentHeader.byteCount, at: 0)
     return try bytes.withBytes { (bytes) throws(HeartlogError) in try SegmentHeader.decode(bytes, file: path)
     }
+  }
+
+  /// Opens a segment, with the cursor at its first frame.
+  func cursor(of segment: SegmentFile, in replica: ReplicaID) throws(HeartlogError) -> SegmentCursor {
+    let path = path(of: segment, in: replica)
+    let file = try fileSystem.open(path, .read)
+    return SegmentCursor(file: file, path: path, header: try header(of: file, path: path).header)
+  }
+
+  /// Returns what `body` returns, which looks for a segment and opens it. A name may vanish between the two when another process seals:
+  /// then `body` runs again.
+  func opening<R>(_ replica: ReplicaID, _ body: () throws -> R) throws -> R {
+    for _ in 0..<16 {
+      do { return try body() } catch let error as HeartlogError where error.isNotFound { continue }
+    }
+    throw HeartlogError(.inputOutput, "the segments keep changing", file: streamPath(replica))
   }
 
   /// Writes a new file under a temporary name, and renames it once it is durable.

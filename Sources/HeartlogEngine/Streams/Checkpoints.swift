@@ -141,12 +141,7 @@ package enum CheckpointFile {
 
   /// The bytes of the file; nil if there is none.
   static func bytes(of replica: ReplicaID, in directory: StoreDirectory) throws(HeartlogError) -> [UInt8]? {
-    do throws(HeartlogError) {
-      return try directory.fileSystem.open(path(of: replica, in: directory), .read).bytes(bytesMax, at: 0)
-    } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
+    try ifPresent(directory.fileSystem.open(path(of: replica, in: directory), .read).bytes(bytesMax, at: 0))
   }
 
   /// Decodes the bytes of the file, without verifying the signature.
@@ -237,13 +232,12 @@ struct TreeClaims {
     upTo last: UInt64 = .max
   ) throws(HeartlogError) {
     for segment in try directory.segments(of: replica) {
-      let path = directory.path(of: segment, in: replica)
-      guard let file = try? directory.fileSystem.open(path, .read),
-        let header = try? directory.header(of: file, path: path).header,
-        let tree = try? MerkleTree(size: header.treeSize, frontier: header.frontier)
+      guard let cursor = try? directory.cursor(of: segment, in: replica),
+        let tree = try? MerkleTree(size: cursor.header.treeSize, frontier: cursor.header.frontier)
       else { continue }
       if tree.size <= last {
-        add(Claim(tree, file: path, contradiction: "a frontier that differs from the commits before it"))
+        add(
+          Claim(tree, file: cursor.path, contradiction: "a frontier that differs from the commits before it"))
       }
     }
     for claim in snapshots.compactMap({ $0.claim(of: replica) }) where claim.size <= last { add(claim) }

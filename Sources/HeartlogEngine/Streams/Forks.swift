@@ -164,12 +164,9 @@ package struct StreamEnd: Equatable, Sendable {
     -> StreamEnd?
   {
     let path = path(of: replica, in: directory)
-    let file: any OpenFile
-    do { file = try directory.fileSystem.open(path, .read) } catch {
-      if error.isNotFound { return nil }
-      throw error
+    guard let bytes = try ifPresent(directory.fileSystem.open(path, .read).bytes(bytesMax, at: 0)) else {
+      return nil
     }
-    let bytes = try file.bytes(bytesMax, at: 0)
     let damaged = HeartlogError(.corrupt, "the end of a stream is damaged", file: path, offset: 0)
     guard let text = ChecksummedText(bytes) else { throw damaged }
     try text.checkVersion(of: "the end of a stream", file: path)

@@ -22,24 +22,20 @@ struct LeafReader {
     var found = Leaves()
     var hasher = SHA256Hasher()
     let last = CommitNumber(rawValue: leaves.upperBound)
-    // A name may vanish when another process seals: try again.
-    for _ in 0..<16 {
-      do {
-        while found.hashes.count < leaves.count {
-          let next = CommitNumber(rawValue: leaves.lowerBound + UInt64(found.hashes.count) + 1)
-          try readSegment(of: replica, from: next, upTo: last) { commits, secrets in
-            var salts = Salts(secrets)
-            for read in commits {
-              found.hashes.append(try read.leafHash(salts: &salts, hasher: &hasher))
-              if read.number == commit { found.commit = (read, secrets) }
-            }
+    try directory.opening(replica) {
+      while found.hashes.count < leaves.count {
+        let next = CommitNumber(rawValue: leaves.lowerBound + UInt64(found.hashes.count) + 1)
+        try readSegment(of: replica, from: next, upTo: last) { commits, secrets in
+          var salts = Salts(secrets)
+          for read in commits {
+            found.hashes.append(try read.leafHash(salts: &salts, hasher: &hasher))
+            if read.number == commit { found.commit = (read, secrets) }
           }
         }
-        assert(found.hashes.count == leaves.count, "each leaf is the hash of one commit")
-        return found
-      } catch let error as HeartlogError where error.isNotFound { continue }
+      }
     }
-    throw HeartlogError(.inputOutput, "the segments keep changing", file: directory.streamPath(replica))
+    assert(found.hashes.count == leaves.count, "each leaf is the hash of one commit")
+    return found
   }
 
   /// Reads the commits from `next` up to `last`, as far as they are in the same segment, and the secrets for their salts.
@@ -52,10 +48,7 @@ struct LeafReader {
     assert(next <= last, "there is a commit to read")
     // If the newest segment is a leftover of sealing, the commit may be only in one before it.
     for segment in try directory.segments(of: replica).reversed() where segment.firstCommit <= next {
-      let path = directory.path(of: segment, in: replica)
-      let file = try directory.fileSystem.open(path, .read)
-      let cursor = SegmentCursor(
-        file: file, path: path, header: try directory.header(of: file, path: path).header)
+      let cursor = try directory.cursor(of: segment, in: replica)
       var wanted = next
       while wanted <= last, let frame = try frame(at: cursor) {
         let after = CommitNumber(rawValue: frame.firstCommit.rawValue + UInt64(frame.commitCount))

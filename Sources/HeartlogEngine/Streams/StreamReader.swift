@@ -353,12 +353,8 @@ final class StreamReader {
   /// but a folder combined from two copies may contain one.
   private func overlappingSegment() throws -> SegmentFile? {
     try directory.servingSegments(of: replica).leftovers.first { leftover in
-      let path = directory.path(of: leftover, in: replica)
       // One that vanishes was really a leftover. One with a damaged header gives no evidence.
-      guard let file = try? directory.fileSystem.open(path, .read),
-        let found = try? directory.header(of: file, path: path)
-      else { return false }
-      let cursor = SegmentCursor(file: file, path: path, header: found.header)
+      guard let cursor = try? directory.cursor(of: leftover, in: replica) else { return false }
       while case .frame(let frame) = try cursor.look() {
         if frame.firstCommit.rawValue + UInt64(frame.commitCount) > tail.next.rawValue { return true }
         cursor.pass(frame)

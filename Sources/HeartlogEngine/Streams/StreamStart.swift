@@ -91,11 +91,7 @@ struct StreamStart {
       return nil
     }
     let path = directory.path(of: segment, in: position.replica)
-    let file: any OpenFile
-    do throws(HeartlogError) { file = try directory.fileSystem.open(path, .read) } catch {
-      if error.isNotFound { return nil }
-      throw error
-    }
+    guard let file = try ifPresent(directory.fileSystem.open(path, .read)) else { return nil }
     let found = try directory.header(of: file, path: path)
     // A damaged copy is reported when the segment is read from its start.
     guard found.damagedCopy == nil else {
