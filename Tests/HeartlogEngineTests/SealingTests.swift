@@ -80,7 +80,7 @@ struct SealingTests {
     var commits: [Commit] = []
     while case .frame(let frame, _) = try reader.next(page: page) { commits += frame.commits?.commits ?? [] }
     #expect(commits == Array(open.projection.commits[3...]))
-    guard case .end(.whole) = try reader.next(page: page) else {
+    guard case .end(nil) = try reader.next(page: page) else {
       Issue.record("more than there is")
       return
     }

@@ -84,8 +84,7 @@ final class StreamSet {
     while true {
       let found = try heartlogErrors { try frames.next() }
       switch found.next {
-      case .end(.whole): return
-      case .end(.unfinished(let finding)), .end(.corrupt(let finding)):
+      case .end(let finding):
         ends[replica] = finding
         return
       case .frame(let frame, let cursor):

@@ -155,16 +155,9 @@ extension CommitLog {
   private func forEachFrame(
     _ reader: StreamReader, _ body: (StoredFrame, SegmentCursor) throws -> Void
   ) throws {
-    while true {
-      switch try reader.next() {
-      case .frame(let frame, let cursor): try body(frame, cursor)
-      case .end(.whole), .end(.unfinished): return
-      case .end(.corrupt(let finding)):
-        let end = try StreamEnd.read(of: reader.replica, in: directory)?.commit ?? .max
-        if reader.tail.next.rawValue > end { return }
-        throw finding.error
-      }
-    }
+    guard let finding = try reader.forEachFrame(body), finding.isCorrupt else { return }
+    let end = try StreamEnd.read(of: reader.replica, in: directory)?.commit ?? .max
+    if reader.tail.next.rawValue <= end { throw finding.error }
   }
 
   /// How often the segments of a stream are looked through. Other processes may join them meanwhile.

@@ -61,10 +61,11 @@ final class DamagedStreamReader {
       found.name = cursor.header.replicaName
       guard let (commits, secrets) = frame.commits else { return try read() }
       return pass(commits, secrets)
-    case .end(.whole), .end(.unfinished):
-      end(knownFrom: try lastKnownCommit())
-      return nil
-    case .end(.corrupt(let finding)):
+    case .end(let finding):
+      guard let finding, finding.isCorrupt else {
+        end(knownFrom: try lastKnownCommit())
+        return nil
+      }
       found.damage = found.damage ?? finding.error
       self.reader = nil
       isPieceBroken = true

@@ -122,9 +122,8 @@ enum StreamEndEvidence {
     var isSound = true
     reading: while branched == nil {
       switch try reader.next() {
-      case .end(.whole), .end(.unfinished): break reading
-      case .end(.corrupt):
-        isSound = false
+      case .end(let finding):
+        isSound = finding?.isCorrupt != true
         break reading
       case .frame(let frame, _):
         guard let (commits, secrets) = frame.commits else { continue }

@@ -60,10 +60,11 @@ extension StoreRepair {
     var segment: SegmentFile { SegmentFile(firstCommit: commits.lowerBound, state: .sealed) }
   }
 
-  /// Why a stream cannot be repaired, as a phrase.
-  private struct Unrepairable: Error {
-    let damage: HeartlogError
-    let reason: String
+  /// The first damage of a stream, or the first content that is missing although it was not erased, and the last commit before it.
+  private struct StreamDamage {
+    let error: HeartlogError
+    let readable: UInt64
+    let isMissingContent: Bool
   }
 
   /// Repairs all damaged streams, as far as a copy has what they lack.
@@ -73,33 +74,32 @@ extension StoreRepair {
     let copies = try makeCopy()
     // Everything is done on a copy of the files first.
     let draft = try draftCopy()
-    var repaired: [(replacements: [Replacement], unrepairable: Unrepairable?)] = []
+    var repaired: [(replacements: [Replacement], left: (damage: HeartlogError, reason: String)?)] = []
     for replica in damaged {
       var replacements: [Replacement] = []
-      var unrepairable: Unrepairable?
-      do throws(Unrepairable) {
-        while let next = try replacement(in: replica, of: draft, from: copies, besides: replacements) {
-          replacements.append(next)
+      var left: (damage: HeartlogError, reason: String)?
+      while left == nil, let found = try damage(of: replica, in: draft) {
+        do {
+          replacements.append(
+            try replace(found, in: replica, of: draft, from: copies, besides: replacements))
+        } catch {
+          left = (found.error, HeartlogError(wrapping: error).message)
         }
-      } catch {
-        unrepairable = error
       }
-      repaired.append((replacements, unrepairable))
+      repaired.append((replacements, left))
     }
     let findings = try Verification.run(
       draft, own: report.replica ?? IdentityEvidence.noReplica, snapshots: [], progress: nil)
     for (replica, found) in zip(damaged, repaired) {
       let finding = findings.first { $0.replica == replica }?.finding
-      if let finding, finding.verdict == .corrupt, found.unrepairable == nil,
+      if let finding, finding.isCorrupt, found.left == nil,
         finding.error.file != CheckpointFile.path(of: replica, in: draft)
       {
         leave(finding.error, "left unchanged: with what \(copies.origin) has, \(finding.error.message)")
         continue
       }
       try install(found.replacements, of: replica, from: copies)
-      if let unrepairable = found.unrepairable {
-        leave(unrepairable.damage, "left unchanged: \(unrepairable.reason)")
-      }
+      if let left = found.left { leave(left.damage, "left unchanged: \(left.reason)") }
     }
   }
 
@@ -109,12 +109,8 @@ extension StoreRepair {
         file: damage.file ?? directory.path, damage: damage.message, outcome: outcome, isRepaired: false))
   }
 
-  /// Reads a stream to its first damage, or to the first content that is missing although it was not erased.
-  ///
-  /// - Returns: The damage, and the last commit before it; nil if there is none, or only its end is damaged.
-  private func damage(
-    of replica: ReplicaID, in directory: StoreDirectory
-  ) throws -> (finding: Finding, readable: UInt64, isMissingContent: Bool)? {
+  /// Reads a stream to its first damage; nil if there is none, or only its end is damaged.
+  private func damage(of replica: ReplicaID, in directory: StoreDirectory) throws -> StreamDamage? {
     let reader = StreamReader(directory, replica: replica)
     while true {
       switch try reader.next() {
@@ -122,13 +118,13 @@ extension StoreRepair {
         let error = HeartlogError(
           .corrupt, "the content of events is missing, and no erasure explains it", file: cursor.path,
           offset: cursor.passedOffset, commits: block.firstCommit...block.lastCommit)
-        return (
-          Finding(verdict: .corrupt, replica: replica, error: error), block.firstCommit.rawValue - 1, true
-        )
+        return StreamDamage(
+          error: error, readable: block.firstCommit.rawValue - 1, isMissingContent: true)
       case .frame: break
-      case .end(.whole), .end(.unfinished): return nil
-      case .end(.corrupt(let finding)):
-        return finding.error.isRepairable ? nil : (finding, reader.tail.next.rawValue - 1, false)
+      case .end(let finding):
+        guard let finding, finding.isCorrupt, !finding.error.isRepairable else { return nil }
+        return StreamDamage(
+          error: finding.error, readable: reader.tail.next.rawValue - 1, isMissingContent: false)
       }
     }
   }
@@ -158,65 +154,51 @@ extension StoreRepair {
 
   /// Replaces the first damaged segment of a stream of the draft.
   ///
-  /// - Returns: nil if nothing is damaged.
-  private func replacement(
-    in replica: ReplicaID, of draft: StoreDirectory, from copies: StreamCopies, besides earlier: [Replacement]
-  ) throws(Unrepairable) -> Replacement? {
-    let found: (finding: Finding, readable: UInt64, isMissingContent: Bool)?
-    do { found = try damage(of: replica, in: draft) } catch { throw Self.unrepairable(error) }
-    guard let found else { return nil }
-    let damage = found.finding.error
-    func unrepairable(_ reason: String) -> Unrepairable { Unrepairable(damage: damage, reason: reason) }
-    do {
-      let segments = try draft.servingSegments(of: replica)
-      let name = damage.file.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
-      guard let named = SegmentFile(name: name), !segments.leftovers.contains(named) else {
-        throw unrepairable("the files contradict each other")
-      }
-      let isMissing = named.firstCommit.rawValue > found.readable + 1
-      let first = isMissing ? CommitNumber(rawValue: found.readable + 1) : named.firstCommit
-      if earlier.contains(where: { $0.commits.lowerBound == first }) {
-        throw unrepairable("it was replaced, and is damaged again")
-      }
-      let next = segments.serving.first { $0.firstCommit > first }
-      let stream = copies.streams[replica]
-      let end = try StreamEnd.read(of: replica, in: draft)?.commit ?? .max
-      let copied = min(try Self.lastCommit(of: replica, in: copies.directory), end)
-      let lastNeeded = next.map { min($0.firstCommit.rawValue - 1, end) } ?? copied
-      // Where nothing follows, what was known of the lost commits must not be forgotten for nothing.
-      let isWhole = stream.map { $0.lost.isEmpty && !$0.mayLackMore } ?? false
-      let unread = stream?.firstNotCopied
-      guard copied >= lastNeeded, lastNeeded >= first.rawValue,
-        unread.map({ next != nil && $0.rawValue > lastNeeded }) ?? true,
-        next != nil || copied > found.readable || isWhole
-      else { throw unrepairable(copies.reason(for: replica, copied: copied, unread: unread)) }
-      if found.isMissingContent,
-        let left = try self.damage(of: replica, in: copies.directory), left.readable < lastNeeded
-      {
-        throw unrepairable("\(copies.origin) does not have it either")
-      }
-      let commits = first...CommitNumber(rawValue: lastNeeded)
-      let bytes = try sealedFile(of: commits, of: replica, draft, copies, damage)
-      let replacement = Replacement(
-        replica: replica, commits: commits, damaged: isMissing ? nil : named, damage: damage,
-        isEnd: next == nil, readable: found.readable, bytes: bytes)
-      try draft.replaceFile(
-        draft.path(of: replacement.segment, in: replica), with: bytes, suffix: options.random())
-      for other in Self.others(than: replacement.segment) {
-        let path = draft.path(of: other, in: replica)
-        if try draft.fileSystem.info(path) != nil { try draft.fileSystem.remove(path) }
-      }
-      return replacement
-    } catch let error as Unrepairable {
-      throw error
-    } catch {
-      throw Self.unrepairable(error, damage)
+  /// - Throws: Why it cannot be replaced. The message of the error is a phrase.
+  private func replace(
+    _ damage: StreamDamage, in replica: ReplicaID, of draft: StoreDirectory, from copies: StreamCopies,
+    besides earlier: [Replacement]
+  ) throws -> Replacement {
+    func unrepairable(_ reason: String) -> HeartlogError { HeartlogError(.corrupt, reason) }
+    let segments = try draft.servingSegments(of: replica)
+    let name = damage.error.file.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
+    guard let named = SegmentFile(name: name), !segments.leftovers.contains(named) else {
+      throw unrepairable("the files contradict each other")
     }
-  }
-
-  private static func unrepairable(_ error: any Error, _ damage: HeartlogError? = nil) -> Unrepairable {
-    let error = HeartlogError(wrapping: error)
-    return Unrepairable(damage: damage ?? error, reason: error.message)
+    let isMissing = named.firstCommit.rawValue > damage.readable + 1
+    let first = isMissing ? CommitNumber(rawValue: damage.readable + 1) : named.firstCommit
+    if earlier.contains(where: { $0.commits.lowerBound == first }) {
+      throw unrepairable("it was replaced, and is damaged again")
+    }
+    let next = segments.serving.first { $0.firstCommit > first }
+    let stream = copies.streams[replica]
+    let end = try StreamEnd.read(of: replica, in: draft)?.commit ?? .max
+    let copied = min(try Self.lastCommit(of: replica, in: copies.directory), end)
+    let lastNeeded = next.map { min($0.firstCommit.rawValue - 1, end) } ?? copied
+    // Where nothing follows, what was known of the lost commits must not be forgotten for nothing.
+    let isWhole = stream.map { $0.lost.isEmpty && !$0.mayLackMore } ?? false
+    let unread = stream?.firstNotCopied
+    guard copied >= lastNeeded, lastNeeded >= first.rawValue,
+      unread.map({ next != nil && $0.rawValue > lastNeeded }) ?? true,
+      next != nil || copied > damage.readable || isWhole
+    else { throw unrepairable(copies.reason(for: replica, copied: copied, unread: unread)) }
+    if damage.isMissingContent,
+      let left = try self.damage(of: replica, in: copies.directory), left.readable < lastNeeded
+    {
+      throw unrepairable("\(copies.origin) does not have it either")
+    }
+    let commits = first...CommitNumber(rawValue: lastNeeded)
+    let bytes = try sealedFile(of: commits, of: replica, draft, copies)
+    let replacement = Replacement(
+      replica: replica, commits: commits, damaged: isMissing ? nil : named,
+      damage: damage.error, isEnd: next == nil, readable: damage.readable, bytes: bytes)
+    try draft.replaceFile(
+      draft.path(of: replacement.segment, in: replica), with: bytes, suffix: options.random())
+    for other in Self.others(than: replacement.segment) {
+      let path = draft.path(of: other, in: replica)
+      if try draft.fileSystem.info(path) != nil { try draft.fileSystem.remove(path) }
+    }
+    return replacement
   }
 
   /// The files that a sealed segment takes precedence over.
@@ -226,14 +208,14 @@ extension StoreRepair {
 
   private static func lastCommit(of replica: ReplicaID, in directory: StoreDirectory) throws -> UInt64 {
     let reader = StreamReader(directory, replica: replica)
-    while case .frame = try reader.next() {}
+    try reader.forEachFrame()
     return reader.tail.next.rawValue - 1
   }
 
   /// Builds a segment from commits of the copy. Whatever the store says about the stream's tree must be true of the whole copy.
   private func sealedFile(
     of commits: ClosedRange<CommitNumber>, of replica: ReplicaID, _ draft: StoreDirectory,
-    _ copies: StreamCopies, _ damage: HeartlogError
+    _ copies: StreamCopies
   ) throws -> [UInt8] {
     let claims = try TreeClaims(of: replica, in: draft)
     let copy = try MerkleCache(
@@ -252,9 +234,8 @@ extension StoreRepair {
       if commits.contains(commit.number) { try builder.add(commit, secrets: secrets, after: copy.tail) }
       try copy.pass()
       if let claim = claims.contradicted(by: copy.tree) {
-        throw Unrepairable(
-          damage: damage,
-          reason: "\(copies.origin) has other commits: \(claim.contradiction), in \(claim.file)")
+        throw HeartlogError(
+          .corrupt, "\(copies.origin) has other commits: \(claim.contradiction), in \(claim.file)")
       }
     }
     guard let header, copy.position >= commits.upperBound.rawValue else {

@@ -127,17 +127,10 @@ package struct StoreRepair {
     guard try !directory.listing(of: replica).hasEnd else { return }
     try synchronizeTails()
     let reader = StreamReader(directory, replica: replica)
-    let page = lock.page()
-    while true {
-      switch try reader.next(page: page) {
-      case .frame: continue
-      case .end(.corrupt): return
-      case .end(.whole), .end(.unfinished):
-        let former = StoreIdentity(
-          replica: replica, name: "", location: try StoreIdentity.Location.of(directory), vault: vault)
-        return try sign(former, upTo: reader.tail.head)
-      }
-    }
+    guard try reader.forEachFrame(page: lock.page())?.isCorrupt != true else { return }
+    let former = StoreIdentity(
+      replica: replica, name: "", location: try StoreIdentity.Location.of(directory), vault: vault)
+    try sign(former, upTo: reader.tail.head)
   }
 
   /// The first commit of the new stream will name the last commits of all other streams, so those must not be lost after it.

@@ -204,11 +204,10 @@ private final class StreamVerifier {
     while true {
       let tail = reader.tail
       switch try reader.next(page: page) {
-      case .end(.whole): return (missing() ?? unsigned).map(Outcome.found) ?? .sound
-      case .end(.unfinished(let finding)) where finding.verdict == .torn:
+      case .end(nil): return (missing() ?? unsigned).map(Outcome.found) ?? .sound
+      case .end(let finding?):
         // What looks like an unfinished batch may be the remains of commits that existed.
-        return .found(missing() ?? finding)
-      case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return .found(finding)
+        return .found(finding.verdict == .torn ? missing() ?? finding : finding)
       case .frame(let frame, let cursor):
         if segment != cursor.header.id {
           segment = cursor.header.id

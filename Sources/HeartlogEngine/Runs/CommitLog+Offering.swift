@@ -171,14 +171,13 @@ extension CommitLog {
       while reader.tail.next.rawValue <= end {
         switch try reader.next() {
         case .frame: break
-        case .end(.corrupt(let finding)), .end(.unfinished(let finding)): return finding
-        case .end(.whole):
-          let next = reader.tail.next
-          return Finding(
-            verdict: .corrupt, replica: replica,
-            error: HeartlogError(
-              .corrupt, "the stream ends before commit \(end)", file: directory.streamPath(replica),
-              commits: next...CommitNumber(rawValue: end)))
+        case .end(let finding):
+          return finding
+            ?? Finding(
+              verdict: .corrupt, replica: replica,
+              error: HeartlogError(
+                .corrupt, "the stream ends before commit \(end)", file: directory.streamPath(replica),
+                commits: reader.tail.next...CommitNumber(rawValue: end)))
         }
       }
       return nil

@@ -41,8 +41,8 @@ struct SealedFile {
     reading: while true {
       if isStopped() { return nil }
       switch try reader.next() {
-      case .end(let end):
-        if case .corrupt(let finding) = end { throw finding.error }
+      case .end(let finding):
+        if let finding, finding.isCorrupt { throw finding.error }
         break reading
       case .frame(let frame, let cursor):
         if cursor.header.firstCommit > last.header.firstCommit { break reading }

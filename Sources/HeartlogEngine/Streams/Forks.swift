@@ -90,6 +90,8 @@ final class Forks {
 }
 
 extension Finding {
+  var isCorrupt: Bool { verdict == .corrupt }
+
   /// Creates a finding for missing commits of which another file of the store knows.
   static func missing(
     _ commits: ClosedRange<CommitNumber>, of replica: ReplicaID, knownFrom file: String

@@ -189,8 +189,7 @@ private final class ReplayedStream {
     while true {
       let found = try frames.next()
       switch found.next {
-      case .end(.whole): return nil
-      case .end(.unfinished(let finding)), .end(.corrupt(let finding)): return finding
+      case .end(let finding): return finding
       case .frame(let frame, let cursor):
         meter.advance(cursor, to: found.offset)
         switch frame {

@@ -195,13 +195,10 @@ package final class MergedLog {
           found += commits.map { .commit($0) }
           count += commits.count
         }
-      case .end(let end):
+      case .end(let finding):
         stream.isAtEnd = true
         stream.frames = nil
-        switch end {
-        case .whole: stream.finding = nil
-        case .unfinished(let finding), .corrupt(let finding): stream.finding = finding
-        }
+        stream.finding = finding
         return
       }
     }

@@ -70,21 +70,13 @@ final class StreamReader {
     knowsEnd = true
   }
 
-  /// How reading ended.
-  enum End {
-    /// Every byte present belongs to a complete frame.
-    case whole
-    /// Bad bytes at the tail, which only the holder of the lock may judge.
-    case unfinished(Finding)
-    /// The stream is corrupt from here on.
-    case corrupt(Finding)
-  }
-
   /// The result of reading the next frame.
   enum Next {
     /// A frame and the segment that contains it.
     case frame(StoredFrame, SegmentCursor)
-    case end(End)
+    /// The end of what can be read. Nil if every byte present belongs to a complete frame. A finding that is not `corrupt` is about bad bytes
+    /// at the tail, which only the holder of the lock may judge.
+    case end(Finding?)
   }
 
   /// Reads the next frame. After an end, it continues if more was written since.
@@ -94,9 +86,24 @@ final class StreamReader {
     evicted = nil
     let found = try step(page)
     if case .end = found { listing = nil }
-    if case .end = found, corruption == nil, let damage { return .end(.corrupt(finding(of: damage))) }
-    if case .end = found, corruption == nil, let evicted { return .end(.corrupt(finding(of: evicted))) }
+    if case .end = found, corruption == nil, let damage { return .end(finding(of: damage)) }
+    if case .end = found, corruption == nil, let evicted { return .end(finding(of: evicted)) }
     return found
+  }
+
+  /// Reads all frames that follow.
+  ///
+  /// - Returns: What `next` found at the end.
+  @discardableResult
+  func forEachFrame(
+    page: StoreLock.Page = StoreLock.Page(), _ body: (StoredFrame, SegmentCursor) throws -> Void = { _, _ in }
+  ) throws -> Finding? {
+    while true {
+      switch try next(page: page) {
+      case .frame(let frame, let cursor): try body(frame, cursor)
+      case .end(let finding): return finding
+      }
+    }
   }
 
   /// Whether the stream was ended. It is not read beyond its end.
@@ -133,11 +140,11 @@ final class StreamReader {
       knowsEnd = true
     }
     while true {
-      if let corruption { return .end(.corrupt(corruption)) }
-      if let end, tail.next.rawValue > end.commit { return .end(.whole) }
+      if let corruption { return .end(corruption) }
+      if let end, tail.next.rawValue > end.commit { return .end(nil) }
       guard let cursor else {
         if try enterNextSegment() || corruption != nil { continue }
-        return .end(lostSegment(page) ?? .whole)
+        return .end(lostSegment(page))
       }
       guard try cursor.wake(in: directory) else {
         leaveSegment()
@@ -155,10 +162,10 @@ final class StreamReader {
           cursor.forget()
           return .end(lost)
         }
-        return .end(lostSegment(page) ?? .whole)
+        return .end(lostSegment(page))
       case .malformed(let reason): return .end(stop(reason, cursor))
       case .bad(let reason):
-        if let end = try judge(reason, cursor, page) { return .end(end) }
+        if let finding = try judge(reason, cursor, page) { return .end(finding) }
       }
     }
   }
@@ -428,7 +435,7 @@ final class StreamReader {
 /// Decides what bad or missing bytes mean. Source: docs/format.md, "Recovery".
 extension StreamReader {
   /// Classifies bad bytes. Returns nil if they are a valid frame when read again.
-  func judge(_ reason: String, _ cursor: SegmentCursor, _ page: StoreLock.Page) throws -> End? {
+  func judge(_ reason: String, _ cursor: SegmentCursor, _ page: StoreLock.Page) throws -> Finding? {
     let offset = cursor.offset
     let laterSegment = try directory.segments(of: replica).first {
       $0.firstCommit > cursor.header.firstCommit
@@ -440,10 +447,10 @@ extension StreamReader {
     let recorded = page.replica == replica && page.segment == cursor.header.id ? page.durableBytes : 0
     if isTail, aftermath.namedDurable <= offset {
       if recorded <= offset {
-        return .unfinished(finding(.torn, reason, cursor.path, offset, upTo: nil))
+        return finding(.torn, reason, cursor.path, offset, upTo: nil)
       }
       if aftermath.firstCommit == nil {
-        return .unfinished(finding(.lost, Self.lostReason, cursor.path, offset, upTo: nil))
+        return finding(.lost, Self.lostReason, cursor.path, offset, upTo: nil)
       }
     }
     let upTo = aftermath.firstCommit ?? cursor.header.lastCommit?.next ?? laterSegment?.firstCommit
@@ -452,23 +459,23 @@ extension StreamReader {
 
   private static let lostReason = "acknowledged commits are missing from the tail"
 
-  func stop(_ reason: String, _ cursor: SegmentCursor, upTo: CommitNumber? = nil) -> End {
+  func stop(_ reason: String, _ cursor: SegmentCursor, upTo: CommitNumber? = nil) -> Finding {
     let found = finding(.corrupt, reason, cursor.path, cursor.offset, upTo: upTo)
     corruption = found
-    return .corrupt(found)
+    return found
   }
 
   /// Returns an end if the tail is shorter than the page records as durable.
-  func lostTail(_ page: StoreLock.Page, _ cursor: SegmentCursor) -> End? {
+  func lostTail(_ page: StoreLock.Page, _ cursor: SegmentCursor) -> Finding? {
     guard page.replica == replica, page.segment == cursor.header.id, page.durableBytes > cursor.offset else {
       return nil
     }
-    return .unfinished(finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil))
+    return finding(.lost, Self.lostReason, cursor.path, cursor.offset, upTo: nil)
   }
 
   /// Returns an end if the page records durable commits in a segment that is missing: the open one or one
   /// before it.
-  func lostSegment(_ page: StoreLock.Page) -> End? {
+  func lostSegment(_ page: StoreLock.Page) -> Finding? {
     guard page.replica == replica, page.firstCommit >= tail.next.rawValue, page.segment != cursor?.header.id
     else { return nil }
     let isOpenOneDurable = page.durableBytes > UInt64(SegmentHeader.byteCount)
@@ -476,11 +483,9 @@ extension StreamReader {
     let missing = SegmentFile(
       firstCommit: isOpenOneDurable ? CommitNumber(rawValue: page.firstCommit) : tail.next,
       state: isOpenOneDurable ? .open : .sealed)
-    return .unfinished(
-      finding(
-        .lost, "acknowledged commits are missing with their segment",
-        directory.path(of: missing, in: replica),
-        0, upTo: isOpenOneDurable ? nil : CommitNumber(rawValue: page.firstCommit)))
+    return finding(
+      .lost, "acknowledged commits are missing with their segment", directory.path(of: missing, in: replica),
+      0, upTo: isOpenOneDurable ? nil : CommitNumber(rawValue: page.firstCommit))
   }
 
   func gap(before segment: SegmentFile) -> Finding {
