@@ -374,12 +374,6 @@ public struct FavoritesState: Sendable {
     return CommitNumber(rawValue: head)
   }
 
-  /// Returns whether a commit of a replica is part of this state.
-  package func isApplied(_ replica: ReplicaID, _ number: CommitNumber) -> Bool {
-    guard let slot = replicas.slot(of: replica) else { return false }
-    return replicas.isApplied(number, of: slot)
-  }
-
   /// Returns the number of the commit that contains an event; nil if it is not before any gap of its stream.
   package func commit(of event: EventID) -> CommitNumber? {
     guard let numbers = replicas.progress(of: event.replica)?.commitNumbers,

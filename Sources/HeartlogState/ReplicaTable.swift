@@ -47,11 +47,6 @@ package struct ReplicaTable: Sendable {
     assert(slots.count == replicas.count && horizons.count == replicas.count, "each replica has one slot")
   }
 
-  func isApplied(_ number: CommitNumber, of slot: ReplicaSlot) -> Bool {
-    let progress = replicas[Int(slot.index)]
-    return number.rawValue <= progress.head || progress.beyond[number.rawValue] != nil
-  }
-
   /// Records a commit; false if it was recorded before.
   mutating func note(_ commit: CommitHeader, of slot: ReplicaSlot) -> Bool {
     let index = Int(slot.index)

@@ -1,6 +1,7 @@
 import HeartlogFormat
-import HeartlogState
 import Testing
+
+@testable import HeartlogState
 
 @Suite("Streams")
 struct StreamTests {
@@ -42,5 +43,13 @@ struct StreamTests {
     #expect(state.lastStamp(of: ReplicaID(high: 1, low: 1)) == nil)
     #expect(state.eventCount(of: ReplicaID(high: 1, low: 1)) == 0)
     #expect(!state.isApplied(ReplicaID(high: 1, low: 1), CommitNumber(rawValue: 1)))
+  }
+}
+
+extension FavoritesState {
+  /// Whether a commit of a replica is part of this state.
+  func isApplied(_ replica: ReplicaID, _ number: CommitNumber) -> Bool {
+    guard let progress = replicas.progress(of: replica) else { return false }
+    return number.rawValue <= progress.head || progress.beyond[number.rawValue] != nil
   }
 }

@@ -304,18 +304,6 @@ extension CommitLog {
     return created
   }
 
-  /// Prevents the queue from being written while `body` runs outside the monitor. Tests use it to create a single batch.
-  func withQueueHeld<R>(_ body: () throws -> R) throws -> R {
-    monitor.enter()
-    defer { monitor.leave() }
-    while isBusy { monitor.wait() }
-    defer {
-      takeFlushOutcome()
-      didBecomeIdle()
-    }
-    return try whileBusy(body)
-  }
-
   private func didWrite(to target: SegmentWriter) {
     monitor.assertHeld()
     let own = streamSet.own

@@ -184,38 +184,6 @@ extension CommitLog {
     }
   }
 
-  /// Returns the positions of all streams, after everything written so far has been read and made durable.
-  ///
-  /// Takes the store's lock, and releases it before the Merkle trees are brought up to date. That hashes the commits since the last
-  /// call; in the first call, those since the last sealed segment or since the positions at which the log was opened.
-  ///
-  /// - Parameter body: Called while the projection has exactly the commits before the positions. It must not call the log.
-  /// - Returns: A position for each stream that has a commit, sorted by replica, and the result of `body`.
-  /// - Throws: `corrupt` if a stream is damaged; `readOnly`, `locked` and others as for writing.
-  package func positions<R>(_ body: () throws -> R) throws(HeartlogError) -> (
-    positions: [StreamPosition], result: R
-  ) {
-    defer { noteFiles() }
-    return try heartlogErrors {
-      let (tails, result) = try exclusively { _ in
-        (streamSet.readers.mapValues(\.tail).filter { $0.value.head != nil }, try body())
-      }
-      let positions = try streamSet.merkleCaches.monitor.withLock {
-        try tails.sorted { $0.key < $1.key }.map { replica, tail in
-          let commit = tail.next.rawValue - 1
-          guard let time = tail.time else { preconditionFailure("the log reads streams from their start") }
-          if let position = try streamSet.merkleCaches.cache(of: replica, at: commit).streamPosition(at: time)
-          {
-            return position
-          }
-          // The segment was sealed since, or the cache starts after the last commit and has not read it.
-          return try MerkleCache.position(behind: commit, at: time, of: replica, in: directory, from: nil)
-        }
-      }
-      return (positions, result)
-    }
-  }
-
   private func head(of replica: ReplicaID) -> CommitNumber? {
     withStreams { streamSet.readers[replica]?.tail.head }
   }

@@ -171,3 +171,17 @@ extension OpenStore {
     return try results.withLock { try $0.map { try $0.get() } }.sorted { $0.number < $1.number }
   }
 }
+
+extension CommitLog {
+  /// Prevents the queue from being written while `body` runs outside the monitor. It becomes a single batch.
+  func withQueueHeld<R>(_ body: () throws -> R) throws -> R {
+    monitor.enter()
+    defer { monitor.leave() }
+    while isBusy { monitor.wait() }
+    defer {
+      takeFlushOutcome()
+      didBecomeIdle()
+    }
+    return try whileBusy(body)
+  }
+}
