@@ -479,21 +479,6 @@ final class LeafHashing: Sendable {
     assert(tree.size == sizeBefore + UInt64(block.commitCount), "each commit is one leaf")
   }
 
-  /// Appends the leaves of a frame's commits, up to `last`, to the tree before them.
-  static func append(
-    _ frame: StoredFrame, upTo last: CommitNumber, to tree: inout MerkleTree
-  ) throws(MalformedError) {
-    if case .block(let block) = frame {
-      return try append(block.lastCommit > last ? block.cut(to: block.firstCommit...last) : block, to: &tree)
-    }
-    guard let (commits, secrets) = frame.commits else { return }
-    var salts = Salts(secrets)
-    var hasher = SHA256Hasher()
-    for commit in commits {
-      tree.append(leaf: try commit.leafHash(salts: &salts, hasher: &hasher), hasher: &hasher)
-    }
-  }
-
   /// Hashes parts until none is left.
   private func work() {
     while let part = takePart() {

@@ -39,7 +39,26 @@ struct StreamStart {
   private func reader(at position: StreamPosition) throws(HeartlogError) -> (
     reader: StreamReader, moved: StreamPosition?
   ) {
-    do { return try heartlogErrors { try checkedReader(at: position) } } catch {
+    do {
+      return try heartlogErrors {
+        let listing = try directory.listing(of: position.replica)
+        guard !listing.segments.isEmpty else {
+          if try directory.dropped().contains(position.replica) {
+            throw refusal(of: position, "its stream was dropped", .otherLog)
+          }
+          throw refusal(of: position, "its stream is missing")
+        }
+        let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
+        if let end, end.commit < position.commit.rawValue {
+          throw refusal(of: position, "its stream was ended at commit \(end.commit)", .otherLog)
+        }
+        let location = try location(of: position, in: listing)
+        let moved = location == nil ? try foundByTree(position) : nil
+        return (
+          StreamReader(directory, behind: position.tail, at: location, listing: listing, end: end), moved
+        )
+      }
+    } catch {
       // Reading from the start finds the damage and reports it.
       guard error.code == .corrupt || error.code == .invalid else { throw error }
       throw refusal(of: position, error.message)
@@ -61,25 +80,6 @@ struct StreamStart {
       }
       return nil
     }
-  }
-
-  private func checkedReader(at position: StreamPosition) throws -> (
-    reader: StreamReader, moved: StreamPosition?
-  ) {
-    let listing = try directory.listing(of: position.replica)
-    guard !listing.segments.isEmpty else {
-      if try directory.dropped().contains(position.replica) {
-        throw refusal(of: position, "its stream was dropped", .otherLog)
-      }
-      throw refusal(of: position, "its stream is missing")
-    }
-    let end = listing.hasEnd ? try StreamEnd.read(of: position.replica, in: directory) : nil
-    if let end, end.commit < position.commit.rawValue {
-      throw refusal(of: position, "its stream was ended at commit \(end.commit)", .otherLog)
-    }
-    let location = try location(of: position, in: listing)
-    let moved = location == nil ? try foundByTree(position) : nil
-    return (StreamReader(directory, behind: position.tail, at: location, listing: listing, end: end), moved)
   }
 
   /// Returns the segment of a position, with the cursor at the next frame to read; nil if another segment has replaced it.
@@ -134,24 +134,14 @@ struct StreamStart {
   ///
   /// - Returns: The position with the location where its last commit was found.
   private func foundByTree(_ position: StreamPosition) throws -> StreamPosition {
-    let verifiedReader = try VerifiedReader(
-      directory, replica: position.replica,
-      to: SegmentFile(firstCommit: position.commit, state: .sealed))
-    var tree = verifiedReader.tree
-    var location = position.location
-    while tree.size < position.commit.rawValue {
-      guard case .frame(let frame, let cursor) = try verifiedReader.reader.next() else {
-        throw refusal(of: position, "its stream ends before it")
-      }
-      try LeafHashing.append(frame, upTo: position.commit, to: &tree)
-      if let (frame, offset) = cursor.passedCommits {
-        location = StreamPosition.Location(frame, at: offset, in: cursor.header)
-      }
-    }
-    guard tree == position.tree else {
+    let merkleCache = try MerkleCache(directory, replica: position.replica, before: position.commit)
+    try merkleCache.advance(to: position.commit.rawValue)
+    guard merkleCache.tree == position.tree else {
       throw refusal(of: position, "its stream has different commits before it")
     }
-    return StreamPosition(tail: position.tail, at: position.time, tree: tree, location: location)
+    return StreamPosition(
+      tail: position.tail, at: position.time, tree: position.tree,
+      location: try merkleCache.streamPosition(at: position.time)?.location ?? position.location)
   }
 
   private func refusal(
