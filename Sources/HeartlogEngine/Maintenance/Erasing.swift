@@ -41,12 +41,7 @@ extension CommitLog {
     guard let free = directory.fileSystem.freeBytes(at: directory.path) else { return }
     var largest: UInt64 = 0
     for replica in Set(events.map(\.replica)) {
-      for segment in try directory.segments(of: replica) {
-        let info = try heartlogErrors {
-          try directory.fileSystem.info(directory.path(of: segment, in: replica))
-        }
-        largest = max(largest, info?.size ?? 0)
-      }
+      largest = max(largest, try directory.segmentSizes(of: replica).map(\.bytes).max() ?? 0)
     }
     let listed = withStreams { streamSet.erased.list.events.count }
     // The commit names the events, and then the list does, in a new file.

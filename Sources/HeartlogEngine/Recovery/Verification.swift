@@ -22,7 +22,6 @@ package enum Verification {
     _ directory: StoreDirectory, own: ReplicaID, snapshots: [SnapshotClaim], progress: LogProgress?
   ) throws(HeartlogError) -> [StreamVerification] {
     try heartlogErrors {
-      let fileSystem = directory.fileSystem
       let lock = try StoreLock(directory)
       let page = lock.page()
       let (replicas, dropped) = try directory.streams()
@@ -33,11 +32,8 @@ package enum Verification {
       let snapshots = ofThisStore
       var sizes: [ReplicaID: (count: Int, bytes: UInt64)] = [:]
       for replica in replicas {
-        for segment in try directory.segments(of: replica) {
-          let info = try fileSystem.info(directory.path(of: segment, in: replica))
-          sizes[replica, default: (0, 0)].count += 1
-          sizes[replica, default: (0, 0)].bytes += info?.size ?? 0
-        }
+        let found = try directory.segmentSizes(of: replica)
+        sizes[replica] = (found.count, found.reduce(0) { $0 + $1.bytes })
       }
       var meter = ProgressMeter(progress, total: sizes.values.reduce(0) { $0 + $1.bytes })
       // The replica's own stream may be missing completely, which only the page tells; for other streams, the snapshots tell.

@@ -131,6 +131,20 @@ package struct StoreDirectory: Sendable {
     try listing(of: replica).segments
   }
 
+  /// Returns the segments of a stream with their sizes in bytes.
+  func segmentSizes(of replica: ReplicaID) throws(HeartlogError) -> [(segment: SegmentFile, bytes: UInt64)] {
+    try segments(of: replica).map { (segment) throws(HeartlogError) in
+      (segment, try fileSystem.info(path(of: segment, in: replica))?.size ?? 0)
+    }
+  }
+
+  /// The total size of all segments in bytes.
+  func logBytes() throws(HeartlogError) -> UInt64 {
+    var total: UInt64 = 0
+    for replica in try replicas() { total += try segmentSizes(of: replica).reduce(0) { $0 + $1.bytes } }
+    return total
+  }
+
   /// Returns the contents of a stream's folder; an empty listing if there is no folder.
   func listing(of replica: ReplicaID) throws(HeartlogError) -> StreamListing {
     let names: [String]

@@ -242,17 +242,3 @@ package final class MergedBlock {
   /// Assembles the commit at an index, which must be greater than those assembled before.
   package func commit(at index: Int) -> Commit { assembly.commit(at: index) }
 }
-
-extension StoreDirectory {
-  /// The total size of all segments in bytes.
-  func logBytes() throws(HeartlogError) -> UInt64 {
-    var total: UInt64 = 0
-    for replica in try replicas() {
-      for segment in try segments(of: replica) {
-        let path = "\(streamPath(replica))/\(segment.name)"
-        total += try fileSystem.info(path)?.size ?? 0
-      }
-    }
-    return total
-  }
-}
