@@ -6,11 +6,8 @@ import HeartlogFormat
 /// Whoever writes a checkpoint raises the lock page's generation, so each is read once for each generation, and decoded if it differs from
 /// what was read before. Thread-safe, except for what says that the caller holds the lock.
 final class Checkpoints: Sendable {
-  private enum Found {
-    case checkpoint(SignedCheckpoint)
-    case none
-    case damaged(HeartlogError)
-  }
+  /// A checkpoint, nil, or what is wrong with its file.
+  private typealias Found = Result<SignedCheckpoint?, HeartlogError>
 
   private let directory: StoreDirectory
   private let options: StorageOptions
@@ -37,23 +34,23 @@ final class Checkpoints: Sendable {
   }
 
   private func decode(_ bytes: [UInt8]?, of replica: ReplicaID) throws(HeartlogError) -> Found {
-    guard let bytes else { return .none }
-    do { return .checkpoint(try CheckpointFile.decode(bytes, of: replica, in: directory)) } catch {
+    guard let bytes else { return .success(nil) }
+    do { return .success(try CheckpointFile.decode(bytes, of: replica, in: directory)) } catch {
       guard error.code == .corrupt else { throw error }
-      return .damaged(error)
+      return .failure(error)
     }
   }
 
   /// The newest checkpoint of a stream, whose signature was verified when it was taken; nil if there is none, or its file is damaged, which
   /// `verify` reports.
   func newest(of replica: ReplicaID) throws(HeartlogError) -> SignedCheckpoint? {
-    guard case .checkpoint(let checkpoint) = try found(of: replica) else { return nil }
-    return checkpoint
+    let found = try found(of: replica)
+    return try? found.get()
   }
 
   /// Whether the owner of a stream signs it. A checkpoint that cannot be read was one.
   func isSigned(_ replica: ReplicaID) throws(HeartlogError) -> Bool {
-    if case .none = try found(of: replica) { false } else { true }
+    if case .success(nil) = try found(of: replica) { false } else { true }
   }
 
   /// Keeps a checkpoint, durably, in place of the one before. The caller holds the lock.
@@ -75,8 +72,7 @@ final class Checkpoints: Sendable {
   ///
   /// - Throws: `corrupt` if that cannot be read: then nothing may be signed, because it may contradict it.
   func last(of replica: ReplicaID) throws(HeartlogError) -> SignedCheckpoint? {
-    if case .damaged(let error) = try found(of: replica) { throw error }
-    return try newest(of: replica)
+    try found(of: replica).get()
   }
 
   /// Signs the first commits of the own stream, up to `head`, unless they are signed already. The caller keeps the checkpoint once they are

@@ -47,8 +47,8 @@ package final class LogReplay {
   ///
   /// For an event or a commit, this reads the segment that contains it.
   package func bound(of moment: LogMoment) throws(HeartlogError) -> ReplayBound? {
-    if case .milliseconds(let milliseconds) = moment { return ReplayBound(upTo: milliseconds) }
-    return try heartlogErrors { try directory.position(of: moment).map { ReplayBound(upTo: $0) } }
+    if case .milliseconds(let time) = moment { return time >= 0 ? .time(time) : nil }
+    return try directory.position(of: moment).map { .commit($0) }
   }
 
   /// Reads all streams.
@@ -79,7 +79,7 @@ package final class LogReplay {
         stream.reader.rest()
         outcome.eventCount += stream.eventCount
       }
-      if let last = bound?.commit {
+      if let last = bound?.lastCommit {
         outcome.reachedBound = streams.contains {
           $0.reader.replica == last.replica && $0.lastCommit >= last.number.rawValue
         }
@@ -301,8 +301,7 @@ extension CommitLog {
       let known = positions.first { $0.replica == replica }?.commit
       for segment in try directory.segments(of: replica) where known.map({ segment.firstCommit > $0 }) ?? true
       {
-        let file = directory.path(of: segment, in: replica)
-        bytes += try fileSystem.info(file)?.size ?? 0
+        bytes += try fileSystem.info(directory.path(of: segment, in: replica))?.size ?? 0
       }
     }
     return bytes

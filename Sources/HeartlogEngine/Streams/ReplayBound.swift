@@ -2,33 +2,20 @@ import HeartlogFiles
 import HeartlogFormat
 
 /// The end of a replay: a last commit for each stream.
-package struct ReplayBound: Hashable, Sendable {
-  private enum Kind: Hashable {
-    /// Every commit up to a time.
-    case time(Milliseconds)
-    /// The commits up to and including this one in the total order.
-    case commit(CommitPosition)
-  }
-
-  private let kind: Kind
-
-  /// All commits up to and including this millisecond; nil if the time is before 1970.
-  init?(upTo milliseconds: Milliseconds) {
-    guard milliseconds >= 0 else { return nil }
-    kind = .time(milliseconds)
-  }
-
-  /// This commit and all commits before it.
-  init(upTo commit: CommitPosition) { kind = .commit(commit) }
+package enum ReplayBound: Hashable, Sendable {
+  /// All commits up to and including this millisecond.
+  case time(Milliseconds)
+  /// This commit and all commits before it in the total order.
+  case commit(CommitPosition)
 
   /// The commit that the log must contain for the moment to belong to it; nil for a time.
-  var commit: CommitPosition? {
-    if case .commit(let position) = kind { position } else { nil }
+  var lastCommit: CommitPosition? {
+    if case .commit(let position) = self { position } else { nil }
   }
 
   /// Returns the bound of one replica's stream.
   func bound(of replica: ReplicaID) -> StreamBound {
-    switch kind {
+    switch self {
     case .time(let milliseconds): return .time(milliseconds)
     case .commit(let last):
       let isIn = !MergeOrder.isLater(replica, than: last.replica) || last.stamp.rawValue == 0
