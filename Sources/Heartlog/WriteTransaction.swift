@@ -84,12 +84,13 @@ final class WriteTransaction: @unchecked Sendable {
 
   /// The write that a register shows before this transaction; nil if it was never written.
   func shownWrite(of register: Conflict.Register, of id: String, in library: String) -> Conflict.Write? {
-    store.projection.shownWrite(of: register, of: id, in: library, over: queued)
+    store.projection.shownWrites(of: [register], of: id, in: library, over: queued)[0]
   }
 
   /// The writes that fields of an item show in this transaction; nil for a field that was never written.
   func shownWrites(ofFields names: [String], of id: String, in library: String) -> [Conflict.Write?] {
-    store.projection.shownWrites(ofFields: names, of: id, in: library, over: queued, changes)
+    store.projection.shownWrites(
+      of: names.map { .field($0) }, of: id, in: library, over: queued, changes)
   }
 
   /// The replica that writes, and the replicas whose streams have ended.

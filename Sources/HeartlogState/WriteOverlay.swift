@@ -145,14 +145,9 @@ package struct WriteOverlay: Sendable {
 
   // MARK: - Reading through
 
-  /// An item as it will be once the pending writes are published; nil if it was never written to.
-  package func item(_ id: String, in library: String, over base: FavoritesState) -> ItemState? {
-    item(id, in: library, over: base, under: WriteOverlay())
-  }
-
-  /// As above, with the writes of `draft` on top.
+  /// An item as it will be once the pending writes and those of `draft` are published; nil if it was never written to.
   package func item(
-    _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay
+    _ id: String, in library: String, over base: FavoritesState, under draft: WriteOverlay = WriteOverlay()
   ) -> ItemState? {
     let below = base.item(id, in: library)
     guard let pending = written(id, in: library, under: draft) else { return below }

@@ -169,15 +169,7 @@ package final class ChangeSubscription: Sendable {
   ///
   /// - Parameter heads: the heads of the state.
   package func offerMissed(after heads: [Head]) {
-    let (reader, notice) = state.withLock {
-      state -> (CheckedContinuation<ChangeNotice?, Never>?, ChangeNotice?) in
-      guard !state.isFinished else { return (nil, nil) }
-      state.missedAfter = state.missedAfter ?? heads
-      guard let reader = state.reader else { return (nil, nil) }
-      state.reader = nil
-      return (reader, state.take())
-    }
-    reader?.resume(returning: notice)
+    deliver { $0.missedAfter = $0.missedAfter ?? heads }
   }
 
   /// - Parameter heads: the heads before these changes.
@@ -186,16 +178,22 @@ package final class ChangeSubscription: Sendable {
       library.map { library in changes.filter { $0.event.library.utf8.elementsEqual(library.utf8) } }
       ?? changes
     guard !wanted.isEmpty else { return }
+    deliver { state in
+      guard state.missedAfter == nil else { return }
+      if state.waiting.count - state.handedOut + wanted.count <= Self.changesMax {
+        state.waiting += wanted.map(ChangeNotice.change)
+      } else {
+        state.missedAfter = heads()
+      }
+    }
+  }
+
+  /// Adds something to what waits to be delivered, and delivers it if the reader waits.
+  private func deliver(_ add: (inout State) -> Void) {
     let (reader, notice) = state.withLock {
       state -> (CheckedContinuation<ChangeNotice?, Never>?, ChangeNotice?) in
       guard !state.isFinished else { return (nil, nil) }
-      if state.missedAfter == nil {
-        if state.waiting.count - state.handedOut + wanted.count <= Self.changesMax {
-          state.waiting += wanted.map(ChangeNotice.change)
-        } else {
-          state.missedAfter = heads()
-        }
-      }
+      add(&state)
       guard let reader = state.reader else { return (nil, nil) }
       state.reader = nil
       return (reader, state.take())

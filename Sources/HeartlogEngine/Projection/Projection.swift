@@ -290,26 +290,16 @@ package class Projection: @unchecked Sendable {
     }
   }
 
-  /// Returns the write that a register will show after everything that is queued is written; nil if it was never written.
-  package final func shownWrite(
-    of register: Conflict.Register, of id: String, in library: String, over queued: QueuedCommits?
-  ) -> Conflict.Write? {
-    look {
-      $0.overlay(queued)
-      return $0.state.shownWrite(of: register, of: id, in: library, under: $0.overlay)
-    }
-  }
-
-  /// Returns the writes that fields of an item will show after everything that is queued and in `draft` is written; nil for a field that was
+  /// Returns the writes that registers of an item will show after everything that is queued and in `draft` is written; nil for one that was
   /// never written.
   package final func shownWrites(
-    ofFields names: [String], of id: String, in library: String, over queued: QueuedCommits?,
-    _ draft: WriteOverlay
+    of registers: [Conflict.Register], of id: String, in library: String, over queued: QueuedCommits?,
+    _ draft: WriteOverlay = WriteOverlay()
   ) -> [Conflict.Write?] {
     look { content in
       content.overlay(queued)
-      return names.map {
-        content.state.shownWrite(of: .field($0), of: id, in: library, under: content.overlay, and: draft)
+      return registers.map {
+        content.state.shownWrite(of: $0, of: id, in: library, under: content.overlay, and: draft)
       }
     }
   }
