@@ -329,13 +329,8 @@ package final class LocalFieldsFile: Sendable {
     state.withLock { $0 = written }
     for name in try fileSystem.entries(of: directory.path) {
       let entry = "\(directory.path)/\(name)"
-      if entry != path, entry != directory.lockPath { try removeFiles(at: entry) }
+      if entry != path, entry != directory.lockPath { try fileSystem.removeTree(entry) }
     }
-  }
-
-  private func removeFiles(at path: String) throws(HeartlogError) {
-    guard try fileSystem.info(path)?.kind == .directory else { return try fileSystem.remove(path) }
-    for name in try fileSystem.entries(of: path) { try removeFiles(at: "\(path)/\(name)") }
   }
 }
 

@@ -181,9 +181,7 @@ final class TailRecovery {
       copies += 1
       path = "\(folder)/\(name).\(copies)"
     }
-    let file = try directory.fileSystem.open(path, .createNew)
-    try file.write(bytes, at: 0)
-    try file.synchronize()
+    try directory.fileSystem.prepareFile(path, with: bytes)
     try directory.fileSystem.synchronizeDirectory(folder)
   }
 

@@ -365,11 +365,7 @@ package final class SnapshotKeeper: Sendable {
   /// Writes a snapshot. A failure does no harm to the store; its reason is kept.
   @discardableResult
   package func makeIfPossible(anew: Bool = false, of current: FavoritesState? = nil) -> SnapshotReport? {
-    orNoteFailure { try make(anew: anew, of: current) }
-  }
-
-  private func orNoteFailure(_ make: () throws -> SnapshotReport?) -> SnapshotReport? {
-    do { return try make() } catch {
+    do { return try make(anew: anew, of: current) } catch {
       note(failure: error)
       return nil
     }
