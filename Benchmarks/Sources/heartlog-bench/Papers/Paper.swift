@@ -32,7 +32,7 @@ struct PaperOnTrace {
     paper = Paper(
       id: step.id, title: try text("title"), authors: try text("authors"), categories: try text("categories"),
       date: try Date(try text("date"), strategy: .iso8601))
-    self.fields = try FieldEncoder.fields(of: paper)
+    self.fields = fields
     favoritedDate = step.time
   }
 }
