@@ -227,10 +227,8 @@ extension CommitLog {
     let merkleCache = try MerkleCache(
       directory, replica: page.replica, before: CommitNumber(rawValue: max(1, page.firstCommit)))
     while merkleCache.position < head.rawValue,
-      !merkleCache.isAtEnd(durable: (page.segment, page.durableBytes))
-    {
-      try merkleCache.pass()
-    }
+      !merkleCache.isAtEnd(durable: (page.segment, page.durableBytes)), try merkleCache.pass()
+    {}
     // If the stream is damaged, the segment recorded in the page may be after the damage.
     let durable = min(merkleCache.position, head.rawValue)
     known[own].commit = durable == 0 ? nil : CommitNumber(rawValue: durable)
