@@ -263,12 +263,13 @@ enum DevicesCommand: Command {
     case .keep:
       try store.keep(replica)
       (done, json, detail) = ("kept", ["isDropped": false], nil)
-    case .retire, .list, .forks, .schemas:
+    case .retire:
       guard let commit = try store.retireReturningCommit(replica) else {
         throw CommandError(.no, "\(shown) is already retired", hint: "Nothing was written.")
       }
       context.note(commit)
       (done, json, detail) = ("retired", ["isRetired": true], nil)
+    case .list, .forks, .schemas: preconditionFailure("these change nothing")
     }
     let code = try context.close(store)
     let lines = ["\(done): \(shown)"] + (detail.map { ["  \($0)"] } ?? [])
