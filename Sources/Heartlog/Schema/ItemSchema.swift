@@ -310,7 +310,7 @@ struct SchemaAnnouncement: Codable {
 
   func field(of library: String) throws(FieldCodingError) -> Field {
     guard let field = try FieldEncoder.fields(of: [Self.fieldName(of: library): self]).first else {
-      preconditionFailure("one field")
+      preconditionFailure("an object of one member has one field")
     }
     return field
   }

@@ -162,7 +162,7 @@ struct LocalClock: Sendable {
   /// Milliseconds since 1970, read once, so that all moments of a command line use the same time.
   let now: Milliseconds
 
-  static func ofProcess() -> LocalClock { LocalClock(zone: .ofProcess(), now: StoreOptions().clock()) }
+  static func ofProcess() -> LocalClock { LocalClock(zone: .ofProcess(), now: StoreOptions.systemTime()) }
 }
 
 /// Times as they are shown: in the local zone on a terminal, in UTC everywhere else.

@@ -93,7 +93,7 @@ enum DevicesCommand: Command {
     let store = try context.openForReading()
     let devices = store.devices
     let signatures = try store.signatures()
-    let now = StoreOptions().clock()
+    let now = StoreOptions.systemTime()
     // People compare it before the device has written or signed anything.
     let ownKey = try store.deviceKey?.publicKey
     let table = Table(
@@ -214,7 +214,7 @@ enum DevicesCommand: Command {
   }
 
   private static func remarks(_ schema: RunningSchema, _ context: CommandContext) -> String {
-    let ofDevice = schema.device.remarks(at: StoreOptions().clock(), context.times)
+    let ofDevice = schema.device.remarks(at: StoreOptions.systemTime(), context.times)
     return [ofDevice, schema.isAnnounced ? "" : "not announced"].filter { !$0.isEmpty }
       .joined(separator: ", ")
   }

@@ -161,7 +161,7 @@ extension StoreStatus {
         })
       lines += [""] + context.lines(table)
     }
-    let now = StoreOptions().clock()
+    let now = StoreOptions.systemTime()
     let table = Table(
       [
         .init(title: "replica"), .init(title: "name", isFlexible: true),
