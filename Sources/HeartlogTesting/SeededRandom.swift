@@ -1,3 +1,4 @@
+import Foundation
 import Heartlog
 import Synchronization
 
@@ -7,6 +8,13 @@ import Synchronization
 /// Source: SplitMix64, Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
 public final class SeededRandom: Sendable {
   private let state: Mutex<UInt64>
+
+  /// The seed of a generated test, which it prints: what `SEED` in the environment says, otherwise another in each run.
+  package static func testSeed() -> UInt64 {
+    let seed = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+    print("SEED=\(seed)")
+    return seed
+  }
 
   /// Creates a generator. Each seed has its own sequence.
   public init(seed: UInt64) { state = Mutex(seed) }

@@ -13,8 +13,7 @@ struct ConcurrentSyncTests {
     "stores that sync with each other and through a folder all at once, while they are written to, agree in the end",
     arguments: ObjectPlace.Kind.allCases)
   func rounds(kind: ObjectPlace.Kind) throws {
-    let seed = UInt64.random(in: 0...UInt64(UInt32.max))
-    print("SEED=\(seed)")
+    let seed = SeededRandom.testSeed()
     let clock = ManualClock()
     let stores = try (1...4).map { try FavoritesStore.inMemory(clock: clock, seed: UInt64($0)) }
     // They are in one vault. Pairs that first meet at the same time found several, which a person has to join.

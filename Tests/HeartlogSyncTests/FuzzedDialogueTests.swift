@@ -146,9 +146,8 @@ struct FuzzedDialogueTests {
   }
 
   @Test(
-    "a session ends, and its store is sound", arguments: [1, 2, 3, UInt64.random(in: 4...UInt64(UInt32.max))])
+    "a session ends, and its store is sound", arguments: [1, 2, 3, SeededRandom.testSeed()])
   func fuzzed(seed: UInt64) throws {
-    print("SEED=\(seed)")
     var chance = SeededRandomSource(seed: seed)
     let recordings = try Self.recordings()
     let others = recordings.flatMap(\.messages)

@@ -23,7 +23,7 @@ struct BibTeXParser {
   var offset = 0
   /// The latest end of the current piece: the next line that begins an entry, or the end of the file.
   var limit = 0
-  /// Whether anything but comments and text was found.
+  /// Whether anything but text and comments without an entry was found.
   private(set) var hasPieces = false
   /// Where the last name begins, if no value was read after it. It may be that of another entry.
   private var nameStart: Int?
@@ -49,7 +49,10 @@ struct BibTeXParser {
       let start = offset
       offset += 1
       if bytes[start] == UInt8(ascii: "%"), start == 0 || bytes[start - 1] != UInt8(ascii: "\\") {
-        if let entry = skipLineComment() { return .commentedEntry(line: line(of: entry)) }
+        if let entry = skipLineComment() {
+          hasPieces = true
+          return .commentedEntry(line: line(of: entry))
+        }
       }
       guard bytes[start] == UInt8(ascii: "@") else { continue }
       if offset > limit { limit = nextStart(after: offset, onlyAtLines: true) }

@@ -131,7 +131,7 @@ struct BibliographyRoundTripTests {
   @Test("generated text comes back as it is", arguments: Bibliography.written.map(\.name))
   func generated(name: String) throws {
     let format = try #require(FileFormats.standard.named(name))
-    let seed = UInt64.random(in: 0...UInt64.max)
+    let seed = SeededRandom.testSeed()
     var random = SeededRandom(seed: seed)
     let pieces = [
       "\\", "{", "}", "$", "$$", " ", "  ", "\n", "%", "a", "é", "e\u{301}", "'", "\"", "~", "and", ",",
@@ -153,7 +153,6 @@ struct BibliographyRoundTripTests {
             Field(name: "pdfURL", value: .string("https://example.org/" + text())),
           ], favoritedDate: Milliseconds(index)))
     }
-    print("seed \(seed)")
     try Bibliography.expectRoundTrip(items, format)
   }
 

@@ -97,6 +97,13 @@ struct ForeignRecordTests {
     #expect(contents.records.map(\.item.id) == ["a"] && contents.remarks.map(\.line) == [3])
   }
 
+  @Test("an entry in a comment is reported where no other entry stands")
+  func commentAlone() throws {
+    let contents = try read("free text\n\n%@misc{commented, title={E}}\n")
+    #expect(contents.records.isEmpty && contents.refusals == [])
+    #expect(contents.remarks.map(\.line) == [3])
+  }
+
   @Test("bytes that are no bibliography are refused as a whole; comments alone are an empty one")
   func notBibliographies() throws {
     for text in ["mail@example.org", "%PDF-1.4\n@\u{1}\u{2} obj", "a, b\n1, 2"] {

@@ -22,8 +22,7 @@ struct HostileBibliographyTests {
 
   @Test("random bytes, and random signs, are refused or passed over", arguments: formats)
   func random(name: String) throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("seed \(seed)")
+    let seed = SeededRandom.testSeed()
     var random = SeededRandom(seed: seed)
     let signs = Array("@{}()\"=,#%\\$~^'`\n\r \tabcvH0129.:/-<>&;[]TYERAUPDA".utf8)
     for round in 0..<400 {
@@ -43,8 +42,7 @@ struct HostileBibliographyTests {
 
   @Test("real files with bytes changed, taken out and put in", arguments: formats)
   func mutated(name: String) throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("seed \(seed)")
+    let seed = SeededRandom.testSeed()
     var random = SeededRandom(seed: seed)
     let feed = try Bibliography.fixture("papers-feed-10.atom.xml")
     let items = try Bibliography.items(Array(Paper.papers(atom: feed).prefix(3)))

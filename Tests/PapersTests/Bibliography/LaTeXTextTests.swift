@@ -55,8 +55,7 @@ struct LaTeXTextTests {
 
   @Test("what is encoded is decoded as it was, in any mixture of signs")
   func roundTrip() {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("seed \(seed)")
+    let seed = SeededRandom.testSeed()
     var random = SeededRandom(seed: seed)
     let pieces = [
       "\\", "{", "}", "$", "$", "$$", " ", "\n", "\t", "a", "é", "e\u{301}", "~", "^", "#", "c", "symbol{9}",
