@@ -51,7 +51,7 @@ let package = Package(
     .systemLibrary(name: "CQRencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CMicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(
       name: "CHeartlogPlatform",
       // On Linux, iconv is part of the C library.
@@ -90,18 +90,29 @@ let package = Package(
       dependencies: [linux("CCurl"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog"],
       swiftSettings: settings),
     .target(
+      name: "HeartlogHTTPServer", dependencies: ["CMicrohttpd", "HeartlogFiles", "HeartlogFormat"],
+      swiftSettings: settings),
+    .target(
       name: "HeartlogHubServer",
       dependencies: [
-        "CMicrohttpd", "CPostgreSQL", "CSQLite", "HeartlogFiles", "HeartlogFormat",
+        "CMicrohttpd", "CPostgreSQL", "CSQLite", "HeartlogFiles", "HeartlogFormat", "HeartlogHTTPServer",
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "HeartlogHubCommand", dependencies: ["HeartlogHubServer"], swiftSettings: settings),
+    // The files of the page are part of the program: page.c embeds them.
+    .target(
+      name: "CHeartlogPage", path: "Sources/HeartlogInspector/Page",
+      exclude: ["index.html", "page.css"] + ["source", "file", "libraries", "pages", "screen"].map { "\($0).js" }),
+    .target(
+      name: "HeartlogInspector",
+      dependencies: ["CHeartlogPage", "HeartlogFiles", "HeartlogFormat", "HeartlogHTTPServer", "Heartlog"],
+      exclude: ["Page"], swiftSettings: settings),
     .target(
       name: "HeartlogCLI",
       dependencies: [
         linux("CQRencode"), "CHeartlogPlatform", "HeartlogFiles", "HeartlogFormat", "Heartlog",
-        "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync",
+        "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogInspector",
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -27,14 +27,16 @@ public enum HeartlogCLI {
   ///
   /// - Returns: the exit code.
   static func run(
-    arguments: [String], environment: [String: String], output: Output, clock: LocalClock
+    arguments: [String], environment: [String: String], output: Output, clock: LocalClock,
+    pastStates: PastStates? = nil
   ) -> Int32 {
     if let request = CandidatesRequest(arguments, environment: environment) {
       for line in request.lines(clock: clock) { _ = try? output.line(line) }
       _ = try? output.flush()
       return ExitCode.success.rawValue
     }
-    var context = CommandContext(output: output, environment: environment, clock: clock)
+    var context = CommandContext(
+      output: output, environment: environment, clock: clock, pastStates: pastStates)
     do { return try run(arguments, &context).rawValue } catch OutputError.closed {
       return ExitCode.success.rawValue
     } catch {

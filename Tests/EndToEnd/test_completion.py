@@ -90,8 +90,8 @@ class BashTests(CompletionCase):
         self.assertEqual(self.complete("heartlog list --order=n"), ["list", "--order=newest"])
         (self.folder / "a page.html").touch()
         for option in ("-o ", "--output="):
-            words = self.complete(f"heartlog report {option}{self.folder}/a")
-            self.assertEqual(" ".join(words), f"report {option}{self.folder}/a page.html")
+            words = self.complete(f"heartlog inspect {option}{self.folder}/a")
+            self.assertEqual(" ".join(words), f"inspect {option}{self.folder}/a page.html")
 
     def test_the_store_on_the_line_is_the_one_that_is_asked(self):
         other = self.store()
@@ -119,8 +119,8 @@ class FishTests(CompletionCase):
         self.assertEqual(offered("heartlog list --order=n"), ["--order=newest"])
         self.assertEqual(offered("heartlog blam"), ["blame"])
         (self.folder / "page.html").touch()
-        self.assertEqual(offered(f"heartlog report -o {self.folder}/pa"), [f"{self.folder}/page.html"])
-        self.assertEqual(offered(f"heartlog report --output={self.folder}/pa"), [f"--output={self.folder}/page.html"])
+        self.assertEqual(offered(f"heartlog inspect -o {self.folder}/pa"), [f"{self.folder}/page.html"])
+        self.assertEqual(offered(f"heartlog inspect --output={self.folder}/pa"), [f"--output={self.folder}/page.html"])
 
 
 @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
@@ -136,8 +136,8 @@ class ZshTests(CompletionCase):
         self.assertEqual(self.complete("heartlog blam"), ["blame"])
         (self.folder / "page.html").touch()
         for option in ("-o ", "--output="):
-            words = self.complete(f"heartlog report {option}{self.folder}/pa")
-            self.assertEqual(" ".join(words), f"report {option}{self.folder}/page.html")
+            words = self.complete(f"heartlog inspect {option}{self.folder}/pa")
+            self.assertEqual(" ".join(words), f"inspect {option}{self.folder}/page.html")
 
     def complete(self, line):
         # Without its line editor's redrawing, and without asking whether the folders of its functions are safe.

@@ -275,7 +275,7 @@ class Threads(TestCase):
             ["import", "lib", file], ["list", "lib"], ["log"], ["stats"], ["status"], ["conflicts"], ["devices"],
             ["verify"], ["doctor"], ["replay"], ["repair"], ["repair", "--salvage", str(self.folder / "salvaged")],
             ["backup", backup], ["backup", backup + ".backup"], ["restore-backup", backup, str(self.folder / "restored")],
-            ["report", "--output", str(self.folder / "report")], ["erase", "lib", "a"], ["compact"], ["verify"],
+            ["inspect", "--output", str(self.folder / "report")], ["erase", "lib", "a"], ["compact"], ["verify"],
         ):
             with self.subTest(" ".join(words)):
                 self.expect(0, store(*words, input=lines(operations) if words[0] == "apply" else None, **limited))

@@ -87,7 +87,7 @@ struct CandidatesTests {
           })
     }
     for (words, kind) in [
-      (["apply", ""], "files"), (["report", "-o", "x"], "files"), (["report", "--output=x"], "files"),
+      (["apply", ""], "files"), (["inspect", "-o", "x"], "files"), (["inspect", "--output=x"], "files"),
       (["sync", ""], "directories"), (["--store", ""], "directories"),
     ] {
       let request = CandidatesRequest(

@@ -100,7 +100,7 @@ struct HelpPageTests {
                 verify          check every byte of the log, or a proof
                 doctor          name what is wrong with the store, and what to do
                 prove           prove an event, or a history, to anybody
-                report          write an evidence report as an HTML page
+                inspect         look at the store and its history in the browser
                 backup          copy the store while others write it
                 restore-backup  make a store of a backup
                 repair          rebuild damaged files, or salvage what can be read

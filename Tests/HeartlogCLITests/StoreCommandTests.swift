@@ -84,7 +84,7 @@ struct StoreCommandTests {
     "no output file is written into a store", arguments: ["store", "replicas/report.html", "report.html"])
   func outputInStore(path: String) throws {
     try withStore {
-      let report = run("report", "-o", "\(folder)/\(path)")
+      let report = run("inspect", "-o", "\(folder)/\(path)")
       #expect(report.exitCode == 73 && report.error.contains("it is inside a store"), "\(report)")
       #expect(run("verify").exitCode == 0)
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()

@@ -1,4 +1,5 @@
 import HeartlogFormat
+import HeartlogHTTPServer
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import HeartlogFormat
+import HeartlogHTTPServer
 import Testing
 
 @testable import HeartlogHubServer
@@ -63,7 +64,7 @@ import Testing
       ("GET", "/" + String(repeating: "a", count: 1_024), 414),
     ]
     for (method, target, status) in refused {
-      let refusal = #expect(throws: HubAnswer.self, "\(target)") {
+      let refusal = #expect(throws: HTTPResponse.self, "\(target)") {
         try HubRoute(method: method, target: target)
       }
       #expect(refusal?.status == status, "\(method) \(target)")

@@ -1,4 +1,5 @@
 import HeartlogFormat
+import HeartlogHTTPServer
 import Testing
 
 @testable import HeartlogHubServer
@@ -31,11 +32,11 @@ import Testing
       _ = try service.openSession(
         HubRequest(route: HubRoute(action: .openSession), host: "hub", body: body.bytes))
     }
-    func refusal(_ nonce: HubNonce, host: String = "hub") -> HubAnswer? {
-      do { try open(nonce, host: host) } catch { return error as? HubAnswer }
+    func refusal(_ nonce: HubNonce, host: String = "hub") -> HTTPResponse? {
+      do { try open(nonce, host: host) } catch { return error as? HTTPResponse }
       return nil
     }
-    func time(_ answer: HubAnswer?) throws -> UInt64? {
+    func time(_ answer: HTTPResponse?) throws -> UInt64? {
       try JSONValue.parse(answer?.body ?? [])["time"]?.int64.map(UInt64.init)
     }
     let now = WallClock.seconds

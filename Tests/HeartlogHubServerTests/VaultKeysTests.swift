@@ -1,4 +1,5 @@
 import HeartlogFormat
+import HeartlogHTTPServer
 import Testing
 
 @testable import HeartlogHubServer
@@ -32,7 +33,7 @@ import Testing
   }
 
   private func refusal(_ body: () throws -> Void) -> UInt32? {
-    do { try body() } catch { return (error as? HubAnswer)?.status }
+    do { try body() } catch { return (error as? HTTPResponse)?.status }
     return nil
   }
 

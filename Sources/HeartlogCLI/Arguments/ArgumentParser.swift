@@ -257,6 +257,12 @@ struct Arguments: Sendable {
     return positionals[argument] ?? []
   }
 
+  /// The arguments that were given, without their names.
+  var words: [String] { command.arguments.flatMap { positionals[$0] ?? [] } }
+
+  /// The names of the options that were given, without dashes.
+  var optionNames: Set<String> { Set(values.keys.map { $0.long ?? $0.short.map(String.init) ?? "" }) }
+
   /// Whether the option was given.
   func has(_ option: Option) -> Bool { !texts(option).isEmpty }
 

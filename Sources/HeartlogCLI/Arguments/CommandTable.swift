@@ -25,7 +25,7 @@ enum CommandTable {
     BlameCommand.self, ExportCommand.self,
     SyncCommand.self, PlacesCommand.self, InviteCommand.self, JoinCommand.self, HubCommand.self,
     ServeCommand.self, DevicesCommand.self, KeysCommand.self, ConflictsCommand.self,
-    ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, ProveCommand.self, ReportCommand.self,
+    ReplayCommand.self, VerifyCommand.self, DoctorCommand.self, ProveCommand.self, InspectCommand.self,
     BackupCommand.self, RestoreBackupCommand.self, RepairCommand.self, CompactCommand.self,
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]

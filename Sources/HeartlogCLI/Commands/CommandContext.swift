@@ -12,6 +12,8 @@ struct CommandContext: Sendable {
   /// Whether `--json` was given.
   var isJSON = false
   let clock: LocalClock
+  /// What was replayed before, for a process that runs many commands.
+  var pastStates: PastStates?
   let unreported = UnreportedWrites()
   let opened = OpenedStores()
 
@@ -96,10 +98,15 @@ extension CommandContext {
 
   /// Opens an existing store for writing.
   ///
-  /// - Parameter endsSoon: whether the command has a foreseeable end. If so, a snapshot is written only when the store is closed: a
-  ///   snapshot that is made beside writers has its own copy of the state, which takes as much memory as theirs.
-  func openForWriting(endsSoon: Bool = false) throws -> FavoritesStore {
-    try open(.readWrite) { if endsSoon { $0.snapshots.eventsMin = .max } }
+  /// - Parameters:
+  ///   - endsSoon: whether the command has a foreseeable end. If so, a snapshot is written only when the store is closed: a snapshot that is
+  ///     made beside writers has its own copy of the state, which takes as much memory as theirs.
+  ///   - origin: that of the commits.
+  func openForWriting(endsSoon: Bool = false, origin: String = Self.origin) throws -> FavoritesStore {
+    try open(.readWrite) {
+      if endsSoon { $0.snapshots.eventsMin = .max }
+      $0.origin = origin
+    }
   }
 
   /// Opens an existing store for proofs: for writing, to sign what is not signed yet, or else for reading.
@@ -114,8 +121,8 @@ extension CommandContext {
   ) throws -> FavoritesStore {
     var options = StoreOptions()
     options.access = access
-    configure(&options)
     options.origin = Self.origin
+    configure(&options)
     options.createsIfMissing = false
     let store = try withByteProgress("reading the log") { progress in
       try FavoritesStore(at: try storeDirectory(), options: options, progress: progress)
@@ -334,7 +341,7 @@ struct StoreView {
   let store: FavoritesStore
   /// nil for now.
   let moment: PastMoment?
-  private let past: (state: FavoritesState, findings: [Finding])?
+  private let past: PastStates.State?
 
   /// The store as it is now.
   init(now store: FavoritesStore) {
@@ -343,9 +350,8 @@ struct StoreView {
     past = nil
   }
 
-  /// The store as the log produces it, up to a moment or to its end.
-  init(replaying store: FavoritesStore, upTo moment: PastMoment?, progress: LogProgress?) throws {
-    let replayed = try store.replay(upTo: moment?.inLog, progress: progress)
+  /// The store as the log produced it, up to a moment or to its end.
+  init(of store: FavoritesStore, at moment: PastMoment?, replayed: PastStates.State) {
     self.store = store
     self.moment = moment
     past = replayed
@@ -358,6 +364,36 @@ struct StoreView {
   func read<R>(_ body: (FavoritesState) -> R) -> R { past.map { body($0.state) } ?? store.read(body) }
 
   func status() throws -> StoreStatus { try store.status(of: past?.state) }
+}
+
+/// The states at the last few moments that were asked for: the parts of a page are about the same one.
+final class PastStates: Sendable {
+  struct State {
+    let state: FavoritesState
+    let findings: [Finding]
+  }
+
+  private struct Known {
+    let moment: LogMoment
+    /// What the log had. More may belong before the moment.
+    let heads: [Head]
+    let state: State
+  }
+
+  private let known = Mutex<[Known]>([])
+  private static let knownMax = 3
+
+  func state(
+    at moment: LogMoment, of store: FavoritesStore, otherwise replay: () throws -> State
+  ) throws -> State {
+    let heads = store.read(\.heads)
+    return try known.withLock { known in
+      if let state = known.first(where: { $0.moment == moment && $0.heads == heads })?.state { return state }
+      let state = try replay()
+      known = known.suffix(Self.knownMax - 1) + [Known(moment: moment, heads: heads, state: state)]
+      return state
+    }
+  }
 }
 
 /// A WHEN whose replica was looked up in a store.
@@ -382,7 +418,17 @@ extension CommandContext {
 
   /// A store as its log produces it, up to a moment or to its end.
   func replayed(_ store: FavoritesStore, upTo moment: PastMoment? = nil) throws -> StoreView {
-    try withByteProgress("replaying") { try StoreView(replaying: store, upTo: moment, progress: $0) }
+    try withByteProgress("replaying") { progress in
+      func replay() throws -> PastStates.State {
+        let replayed = try store.replay(upTo: moment?.inLog, progress: progress)
+        return PastStates.State(state: replayed.state, findings: replayed.findings)
+      }
+      guard let pastStates, let moment else {
+        return StoreView(of: store, at: moment, replayed: try replay())
+      }
+      return StoreView(
+        of: store, at: moment, replayed: try pastStates.state(at: moment.inLog, of: store, otherwise: replay))
+    }
   }
 
   /// A line that says as of which moment the lines below are; none if they are as of now.

@@ -20,6 +20,9 @@ enum UndoCommand: Command {
   private static let dryRun = Option.flag(
     "dry-run", "Write nothing; show what would be written and what would be kept.")
 
+  /// The origin of its commits, by which a history shows them.
+  private static let origin = "undo"
+
   static let description = CommandDescription(
     name: "undo", group: .write, summary: "take back events: restore what was there before them",
     arguments: [events], options: [last, since, after, library, replica, dryRun],
@@ -51,7 +54,7 @@ enum UndoCommand: Command {
       Self.library, Self.replica, onlyWith: "--since and --after",
       if: arguments.has(Self.since) || arguments.has(Self.after))
     let isDryRun = arguments.has(Self.dryRun)
-    let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true)
+    let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true, origin: Self.origin)
     let target = try target(of: arguments, in: store)
     let plan = try context.withByteProgress("reading the log") { progress in
       try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: context.note)

@@ -1,5 +1,6 @@
 import HeartlogFiles
 import HeartlogFormat
+import HeartlogHTTPServer
 
 /// The program `heartlog-hub`.
 public enum HubCommand {

@@ -1,6 +1,7 @@
-import CMicrohttpd
 import HeartlogFiles
 import HeartlogFormat
+import HeartlogHTTPServer
+import Synchronization
 
 /// The open event streams, and the thread that fills them.
 final class EventStreams: Sendable {
@@ -140,72 +141,37 @@ final class EventStreams: Sendable {
 }
 
 /// One answer to `GET …/changes`: "Changes" in docs/hub.md.
-///
-/// The connection is suspended while `isSuspended` says so.
 final class EventStream: Sendable {
-  private struct State {
-    var pending: [UInt8] = Array(":\n\n".utf8)
-    var isSuspended = false
-    var isEnded = false
-    var cursor: ChangeCursor?
-    var lastEvent = MonotonicClock.nanoseconds()
-
-    /// Whether the client has not taken all that was sent.
-    var isBusy: Bool { !pending.isEmpty && !isSuspended }
-  }
-
   let session: HubSession
   let start = MonotonicClock.nanoseconds()
-  private let connection: ConnectionHandle
+  let connection: HTTPStream
   /// Closes the connection.
   private let drop: @Sendable () -> Void
-  private let state: Monitor<State>
+  private let cursor: Mutex<ChangeCursor?>
 
   init(
-    _ session: HubSession, after cursor: ChangeCursor?, connection: ConnectionHandle,
+    _ session: HubSession, after cursor: ChangeCursor?, connection: HTTPConnection,
     drop: @escaping @Sendable () -> Void
   ) {
     self.session = session
-    state = Monitor(State(cursor: cursor))
-    self.connection = connection
+    self.cursor = Mutex(cursor)
+    self.connection = HTTPStream(connection)
     self.drop = drop
   }
 
   static let listMax = 100
-  /// Each stream has one all the time.
-  private static let bufferBytes = 1_024
   /// Half of what the page promises, less a little.
   static let silence: UInt64 = 15 * 1_000_000_000
   /// How long a client may take for an event.
   private static let takingMax = UInt64(HubLimits.silenceSeconds) * 1_000_000_000
 
-  /// Fills a buffer of the library with what is to be sent. Suspends the connection if there is nothing.
-  ///
-  /// - Returns: How many bytes were copied, or how the stream ends.
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    state.withLock { state in
-      if !state.pending.isEmpty {
-        let count = min(state.pending.count, buffer.count)
-        state.pending.withUnsafeBytes {
-          buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
-        }
-        state.pending.removeFirst(count)
-        return count
-      }
-      if state.isEnded { return -1 }
-      state.isSuspended = true
-      connection.suspend()
-      return 0
-    }
-  }
-
   /// Sends what was put after the cursor. Returns false if the client has not taken the event before.
   func send(from service: HubService) throws -> Bool {
-    let (cursor, isBusy) = state.withLock { ($0.cursor, $0.isBusy) }
-    if isBusy { return false }
-    let list = try service.engine.list(after: cursor, limit: Self.listMax, as: session.member)
+    if connection.isBusy { return false }
+    let list = try service.engine.list(
+      after: cursor.withLock { $0 }, limit: Self.listMax, as: session.member)
     if list.entries.isEmpty, !list.startsOver {
-      state.withLock { $0.cursor = list.cursor }
+      cursor.withLock { $0 = list.cursor }
       return true
     }
     var writer = JSONWriter()
@@ -218,58 +184,20 @@ final class EventStream: Sendable {
     }
     writer.endObject()
     let id = isWhole ? list.cursor : list.head
-    append(Array("id: \(id)\ndata: ".utf8) + writer.bytes + Array("\n\n".utf8), cursor: id)
+    cursor.withLock { $0 = id }
+    connection.append(Array("id: \(id)\ndata: ".utf8) + writer.bytes + Array("\n\n".utf8))
     return true
   }
 
   /// Sends a comment if nothing was sent for long. Returns whether it did.
   func keepAlive(_ now: UInt64) -> Bool {
-    let isSilent = state.withLock { $0.isSuspended && now >= $0.lastEvent + Self.silence }
-    if isSilent { append(Array(":\n\n".utf8), cursor: nil) }
+    let isSilent = connection.isSilent(now, for: Self.silence)
+    if isSilent { connection.append(Array(":\n\n".utf8)) }
     return isSilent
   }
 
   /// Closes the connection of a client that has not taken an event for too long.
-  func dropIfStuck(_ now: UInt64) {
-    let isStuck = state.withLock { $0.isBusy && now >= $0.lastEvent + Self.takingMax }
-    if isStuck { drop() }
-  }
+  func dropIfStuck(_ now: UInt64) { if connection.isStuck(now, for: Self.takingMax) { drop() } }
 
-  private func append(_ bytes: [UInt8], cursor: ChangeCursor?) {
-    state.withLock { state in
-      if let cursor { state.cursor = cursor }
-      state.pending.append(contentsOf: bytes)
-      state.lastEvent = MonotonicClock.nanoseconds()
-      wake(&state)
-    }
-  }
-
-  /// Ends the stream once what waits was sent.
-  func finish() {
-    state.withLock { state in
-      state.isEnded = true
-      wake(&state)
-    }
-  }
-
-  private func wake(_ state: inout State) {
-    guard state.isSuspended else { return }
-    state.isSuspended = false
-    connection.resume()
-  }
-
-  /// The response of the library that reads from this stream.
-  func response() -> OpaquePointer? {
-    let context = Unmanaged.passRetained(self).toOpaque()
-    let response = MHD_create_response_from_callback(
-      UInt64.max, Self.bufferBytes,
-      { context, _, buffer, count in
-        guard let context, let buffer else { return -2 }
-        let stream = Unmanaged<EventStream>.fromOpaque(context).takeUnretainedValue()
-        let start = UnsafeMutableRawPointer(buffer)
-        return stream.read(into: UnsafeMutableRawBufferPointer(start: start, count: count))
-      }, context, { context in context.map { Unmanaged<EventStream>.fromOpaque($0).release() } })
-    if response == nil { Unmanaged<EventStream>.fromOpaque(context).release() }
-    return response
-  }
+  func finish() { connection.finish() }
 }

@@ -1,4 +1,5 @@
 import HeartlogFormat
+import HeartlogHTTPServer
 
 /// A request whose headers were checked, and whose body was read.
 struct HubRequest: Sendable {
@@ -10,9 +11,9 @@ struct HubRequest: Sendable {
   func object() throws -> JSONValue {
     let parsed: JSONValue
     do throws(MalformedError) { parsed = try JSONValue.parse(body) } catch {
-      throw HubAnswer.refusal(400, "The body is no JSON: \(error.reason)")
+      throw HTTPResponse.refusal(400, "The body is no JSON: \(error.reason)")
     }
-    guard parsed.object != nil else { throw HubAnswer.refusal(400, "The body is no JSON object") }
+    guard parsed.object != nil else { throw HTTPResponse.refusal(400, "The body is no JSON object") }
     return parsed
   }
 }
@@ -21,7 +22,7 @@ extension JSONValue {
   /// Bytes as lower-case hexadecimal digits.
   func hexadecimal(_ name: String, _ count: Int) throws -> [UInt8] {
     guard let bytes = self[name]?.bytes(count) else {
-      throw HubAnswer.refusal(400, "\"\(name)\" has \(count * 2) lower-case hexadecimal digits")
+      throw HTTPResponse.refusal(400, "\"\(name)\" has \(count * 2) lower-case hexadecimal digits")
     }
     return bytes
   }
@@ -31,7 +32,7 @@ extension JSONValue {
     guard let value = self[name] else { return [] }
     guard let all = value.array?.map({ $0.bytes(count) }), !all.contains(nil) else {
       let digits = count.map { "\($0 * 2) " } ?? ""
-      throw HubAnswer.refusal(400, "\"\(name)\" is a list, each of \(digits)lower-case hexadecimal digits")
+      throw HTTPResponse.refusal(400, "\"\(name)\" is a list, each of \(digits)lower-case hexadecimal digits")
     }
     return all.compactMap { $0 }
   }
@@ -93,24 +94,24 @@ extension HubRoute {
   /// Reads the target of a request as it was sent.
   init(method: String, target: String) throws {
     guard target.utf8.count <= HubLimits.pathBytesMax else {
-      throw HubAnswer.refusal(414, "The path is too long")
+      throw HTTPResponse.refusal(414, "The path is too long")
     }
     let parts = target[...].parts(separatedBy: "?", maxSplits: 1)
     let path = parts[0]
     guard path.utf8.allSatisfy(Self.isPlain) else {
-      throw HubAnswer.refusal(
+      throw HTTPResponse.refusal(
         400, "A path has letters, digits, dots, hyphens and slashes, and is not percent-encoded")
     }
     let words = Array(path.parts(separatedBy: "/").dropFirst())
     guard path.utf8.first == UInt8(ascii: "/"), !words.contains("") || words == [""], !words.contains("."),
       !words.contains("..")
     else {
-      throw HubAnswer.refusal(400, "The path is malformed")
+      throw HTTPResponse.refusal(400, "The path is malformed")
     }
     var (vault, name): (VaultID?, String) = (nil, "")
     if words.count >= 3, words[..<2] == ["v1", "vaults"] {
       vault = VaultID(String(words[2]))
-      if vault == nil { throw HubAnswer.refusal(400, "A vault has 32 lower-case hexadecimal digits") }
+      if vault == nil { throw HTTPResponse.refusal(400, "A vault has 32 lower-case hexadecimal digits") }
     }
     let actions: [String: Action]
     var parameters: Set<String> = []
@@ -123,24 +124,24 @@ extension HubRoute {
     case ["{vault}", "changes"]: (actions, parameters) = (["GET": .changes], ["after"])
     case let words where words.starts(with: ["{vault}", "objects"]):
       name = words.dropFirst(2).joined(separator: "/")
-      guard ObjectPath.isObject(name) else { throw HubAnswer.refusal(400, "This is no object's name") }
+      guard ObjectPath.isObject(name) else { throw HTTPResponse.refusal(400, "This is no object's name") }
       actions = ["GET": .get, "PUT": .put, "DELETE": .delete]
-    default: throw HubAnswer.unknownPath
+    default: throw HTTPResponse.unknownPath
     }
     let values = try Self.values(in: parts.count > 1 ? parts[1] : "", names: parameters)
     guard let action = actions[method] else {
-      throw HubAnswer.refusal(
+      throw HTTPResponse.refusal(
         405, "This path does not take this method", allow: actions.keys.sorted().joined(separator: ", "))
     }
     self.init(action: action, vault: vault, name: name)
     if let text = values["after"] {
       after = ChangeCursor(text)
-      if after == nil { throw HubAnswer.refusal(400, "This is no cursor") }
+      if after == nil { throw HTTPResponse.refusal(400, "This is no cursor") }
     }
     if let text = values["limit"] {
       limit = Int(text) ?? 0
       guard (1...HubLimits.listMax).contains(limit), String(limit) == text else {
-        throw HubAnswer.refusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
+        throw HTTPResponse.refusal(400, "A limit is a number from 1 to \(HubLimits.listMax)")
       }
     }
   }
@@ -161,7 +162,7 @@ extension HubRoute {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard pair.count == 2, names.contains(pair[0]), values[pair[0]] == nil else {
         let taken = names.isEmpty ? "no query" : names.sorted().joined(separator: " and ")
-        throw HubAnswer.refusal(400, "This path takes \(taken)")
+        throw HTTPResponse.refusal(400, "This path takes \(taken)")
       }
       values[pair[0]] = pair[1]
     }
@@ -169,51 +170,17 @@ extension HubRoute {
   }
 }
 
-/// What a hub answers to a request. Thrown where it refuses one: "Errors" in docs/hub.md.
-struct HubAnswer: Error, Hashable, Sendable {
-  let status: UInt32
-  var contentType = "application/json"
-  var body: [UInt8] = []
-  /// In seconds.
-  var retryAfter: Int?
-  /// The methods that a path takes.
-  var allow: String?
-  /// For the log of the operator.
-  var detail: String?
-
-  static func json(_ status: UInt32, _ write: (inout JSONWriter) -> Void) -> HubAnswer {
-    var writer = JSONWriter()
-    writer.beginObject()
-    write(&writer)
-    writer.endObject()
-    return HubAnswer(status: status, body: writer.bytes)
-  }
-
-  static func text(_ text: String) -> HubAnswer {
-    HubAnswer(status: 200, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
-  }
-
-  /// - Parameter time: The hub's clock, in seconds since 1970, for a client whose clock is another one.
-  static func refusal(
-    _ status: UInt32, _ sentence: String, retryAfter: Int? = nil, allow: String? = nil, time: UInt64? = nil
-  ) -> HubAnswer {
-    var answer = json(status) { writer in
-      writer.member("error", sentence)
-      if let time { writer.member("time", time) }
-    }
-    (answer.retryAfter, answer.allow) = (retryAfter, allow)
-    return answer
-  }
-
+/// What a hub answers in some cases: "Errors" in docs/hub.md.
+extension HTTPResponse {
   /// Whether its key may open another one, it is told when it tries.
   static let sessionOver = refusal(401, "The session is over")
 
   static let unknownPath = refusal(404, "There is no such path")
 
   /// The answer that an error stands for: itself, a refused change of keys, or what the database says.
-  static func to(_ error: any Error) -> HubAnswer {
+  static func to(_ error: any Error) -> HTTPResponse {
     switch error {
-    case let answer as HubAnswer: return answer
+    case let answer as HTTPResponse: return answer
     case KeyRefusal.wrongCount:
       return refusal(
         400,

@@ -2,6 +2,7 @@ import CMicrohttpd
 import Dispatch
 import HeartlogFiles
 import HeartlogFormat
+import HeartlogHTTPServer
 import Synchronization
 
 /// Serves a hub's vaults over HTTP: docs/hub.md.
@@ -35,18 +36,18 @@ final class HubServer: @unchecked Sendable {
   private let requests = DispatchGroup()
   private let isStopping = Atomic(false)
   private var timer: (any DispatchSourceTimer)?
-  private var daemon: OpaquePointer?
-  private var metricsDaemon: OpaquePointer?
+  private var daemon: HTTPDaemon?
+  private var metricsDaemon: HTTPDaemon?
   /// Read by the library as long as the daemon runs.
-  private var certificate: [UnsafeMutablePointer<CChar>?] = []
+  private var certificate: (chain: UnsafeMutablePointer<CChar>, key: UnsafeMutablePointer<CChar>)?
 
   static let slow: UInt64 = 1_000_000_000
   private static let threads = 2
   /// `HubCommand` leaves descriptors for more.
   private static let metricsConnectionsMax = 8
 
-  var port: UInt16 { heartlog_daemon_port(daemon) }
-  var metricsPort: UInt16 { heartlog_daemon_port(metricsDaemon) }
+  var port: UInt16 { daemon?.port ?? 0 }
+  var metricsPort: UInt16 { metricsDaemon?.port ?? 0 }
 
   /// Starts to serve. The caller keeps the server until `stop` returns.
   init(_ service: HubService, _ options: Options) throws(HeartlogError) {
@@ -59,7 +60,7 @@ final class HubServer: @unchecked Sendable {
       if let address = options.metricsAddress { try startMetrics(address) }
       try start()
     } catch {
-      MHD_stop_daemon(metricsDaemon)
+      metricsDaemon?.stop()
       streams.close()
       throw error
     }
@@ -72,31 +73,28 @@ final class HubServer: @unchecked Sendable {
 
   deinit {
     assert(daemon == nil, "a server is stopped before it goes")
-    for text in certificate { free(text) }
+    free(certificate?.chain)
+    free(certificate?.key)
   }
 
   // MARK: Starting and stopping
 
   private func start() throws(HeartlogError) {
-    certificate = options.certificate.map { [strdup($0.chain), strdup($0.key)] } ?? []
-    guard certificate.isEmpty || heartlog_has_tls() == .YES else {
-      throw HeartlogError(.invalid, "this libmicrohttpd was built without TLS")
-    }
+    certificate = options.certificate.map { (strdup($0.chain), strdup($0.key)) }
     var handlers = heartlog_handlers()
     handlers.begin = { context, target, connection in
       guard let server = HubServer.of(context), let target, let connection else { return nil }
       server.requests.enter()
       let exchange = Exchange(
-        target: String(cString: target), connection: ConnectionHandle(pointer: connection).id)
+        target: String(cString: target), connection: HTTPConnection(pointer: connection).id)
       return Unmanaged.passRetained(exchange).toOpaque()
     }
     handlers.connection = { context, connection, id, code in
       guard let connections = HubServer.of(context)?.connections, let connection, let id else { return }
       if heartlog_is_new_connection(code) != 0 {
-        let client = SocketAddress.text(of: heartlog_client_address(connection))
+        let connection = HTTPConnection(pointer: connection)
         id.pointee = UnsafeMutableRawPointer(
-          bitPattern: connections.add(
-            heartlog_connection_socket(connection), of: SocketAddress.network(of: client)))
+          bitPattern: connections.add(connection.socket, of: SocketAddress.network(of: connection.client)))
       } else {
         connections.remove(Int(bitPattern: id.pointee))
       }
@@ -113,12 +111,12 @@ final class HubServer: @unchecked Sendable {
       let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
       uploadCount.pointee = 0
       return server.handle(
-        Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue(), ConnectionHandle(pointer: connection),
+        Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue(), HTTPConnection(pointer: connection),
         method, bytes)
     }
     daemon = try listen(
       on: options.address, handlers, threads: Self.threads,
-      connections: options.limits.connections + ClientConnections.spareCount, certificate)
+      connections: options.limits.connections + ClientConnections.spareCount)
   }
 
   private func startMetrics(_ address: SocketAddress) throws(HeartlogError) {
@@ -126,14 +124,14 @@ final class HubServer: @unchecked Sendable {
     handlers.handle = { context, connection, path, method, _, _, _, _ in
       guard let server = HubServer.of(context), let connection, let path, let method else { return .NO }
       let isKnown = String(cString: path) == "/metrics" && String(cString: method) == "GET"
-      let answer = isKnown ? server.metricsAnswer : HubAnswer.unknownPath
-      return ConnectionHandle(pointer: connection).send(answer, closes: true)
+      let answer = isKnown ? server.metricsAnswer : HTTPResponse.unknownPath
+      return HTTPConnection(pointer: connection).send(answer, closes: true)
     }
     metricsDaemon = try listen(on: address, handlers, connections: Self.metricsConnectionsMax)
   }
 
   /// The counters. The vaults are left out while the database does not answer.
-  private var metricsAnswer: HubAnswer {
+  private var metricsAnswer: HTTPResponse {
     .text(metrics.text(streams: streams.count, vaults: try? service.engine.vaultCount()))
   }
 
@@ -143,22 +141,13 @@ final class HubServer: @unchecked Sendable {
   }
 
   private func listen(
-    on address: SocketAddress, _ handlers: heartlog_handlers, threads: Int = 0, connections: Int,
-    _ certificate: [UnsafeMutablePointer<CChar>?] = []
-  ) throws(HeartlogError) -> OpaquePointer {
+    on address: SocketAddress, _ handlers: heartlog_handlers, threads: Int = 0, connections: Int
+  ) throws(HeartlogError) -> HTTPDaemon {
     var handlers = handlers
     handlers.context = Unmanaged.passUnretained(self).toOpaque()
-    let daemon = address.withPointer { address in
-      // The memory of a connection has the headers, their table, and the head of the answer.
-      heartlog_start_daemon(
-        address, handlers, UInt32(threads), UInt32(connections), UInt32(HubLimits.silenceSeconds),
-        HubLimits.headerBytesMax * 2, certificate.first ?? nil, certificate.last ?? nil)
-    }
-    guard let daemon else {
-      throw HeartlogError(
-        .inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(address)")
-    }
-    return daemon
+    return try HTTPDaemon(
+      on: address, handlers, threads: threads, connections: connections, silenceSeconds: HubLimits.silenceSeconds,
+      connectionBytes: HubLimits.headerBytesMax * 2, certificate: threads == 0 ? nil : certificate)
   }
 
   /// Refuses new requests, answers those that run, and ends.
@@ -169,8 +158,8 @@ final class HubServer: @unchecked Sendable {
     isStopping.store(true, ordering: .relaxed)
     streams.close()
     _ = requests.wait(timeout: .now() + .seconds(HubLimits.silenceSeconds))
-    MHD_stop_daemon(daemon)
-    MHD_stop_daemon(metricsDaemon)
+    daemon.stop()
+    metricsDaemon?.stop()
     timer?.cancel()
     (self.daemon, metricsDaemon) = (nil, nil)
   }
@@ -193,13 +182,13 @@ final class HubServer: @unchecked Sendable {
 
   /// Called by the library with the headers, with each part of the body, and at its end.
   private func handle(
-    _ exchange: Exchange, _ connection: ConnectionHandle, _ method: UnsafePointer<CChar>?,
+    _ exchange: Exchange, _ connection: HTTPConnection, _ method: UnsafePointer<CChar>?,
     _ bytes: UnsafeRawBufferPointer
   ) -> MHD_Result {
     do {
       if !exchange.isStarted {
         exchange.isStarted = true
-        exchange.client = SocketAddress.text(of: heartlog_client_address(connection.pointer))
+        exchange.client = connection.client
         exchange.request = try check(exchange, connection, method.map { String(cString: $0) } ?? "")
         return .YES
       }
@@ -224,36 +213,36 @@ final class HubServer: @unchecked Sendable {
 
   /// Checks all that can be before a body is read.
   private func check(
-    _ exchange: Exchange, _ connection: ConnectionHandle, _ method: String
+    _ exchange: Exchange, _ connection: HTTPConnection, _ method: String
   ) throws -> HubRequest {
     exchange.method = Self.methods.contains(method) ? method : "other"
     let isTaken = connections.begin(exchange.connection)
     guard !isStopping.load(ordering: .relaxed) else {
-      throw HubAnswer.refusal(503, "The hub stops", retryAfter: 5)
+      throw HTTPResponse.refusal(503, "The hub stops", retryAfter: 5)
     }
     guard rates.admits(SocketAddress.network(of: exchange.client)) else {
-      throw HubAnswer.refusal(429, "Too many requests", retryAfter: 1)
+      throw HTTPResponse.refusal(429, "Too many requests", retryAfter: 1)
     }
     guard connection.headerBytes <= HubLimits.headerBytesMax else {
-      throw HubAnswer.refusal(431, "The headers are too large")
+      throw HTTPResponse.refusal(431, "The headers are too large")
     }
     let route = try HubRoute(method: method, target: exchange.target)
     exchange.closes = !isTaken
     guard isTaken || route.action == .health else {
-      throw HubAnswer.refusal(503, "Too many connections are open", retryAfter: 5)
+      throw HTTPResponse.refusal(503, "Too many connections are open", retryAfter: 5)
     }
     let headers = connection.headers
     guard headers["transfer-encoding"] == nil else {
-      throw HubAnswer.refusal(411, "A body has a Content-Length, and no Transfer-Encoding")
+      throw HTTPResponse.refusal(411, "A body has a Content-Length, and no Transfer-Encoding")
     }
     let lengths = headers["content-length"] ?? []
-    if route.wantsBody, lengths.isEmpty { throw HubAnswer.refusal(411, "A body has a Content-Length") }
+    if route.wantsBody, lengths.isEmpty { throw HTTPResponse.refusal(411, "A body has a Content-Length") }
     guard let byteCount = Int(lengths.first ?? "0"), byteCount >= 0, lengths.count <= 1 else {
-      throw HubAnswer.refusal(400, "The Content-Length is malformed")
+      throw HTTPResponse.refusal(400, "The Content-Length is malformed")
     }
-    guard byteCount <= route.bodyBytesMax else { throw HubAnswer.refusal(413, "The body is too large") }
+    guard byteCount <= route.bodyBytesMax else { throw HTTPResponse.refusal(413, "The body is too large") }
     guard let hosts = headers["host"], hosts.count == 1 else {
-      throw HubAnswer.refusal(400, "There is one Host header")
+      throw HTTPResponse.refusal(400, "There is one Host header")
     }
     if route.action != .health { try check(host: hosts[0]) }
     if route.needsSession, let vault = route.vault {
@@ -262,7 +251,7 @@ final class HubServer: @unchecked Sendable {
       exchange.session = session
     }
     guard connections.receive(exchange.connection, byteCount, exchange.session) else {
-      throw HubAnswer.refusal(503, "Too many bodies are being read", retryAfter: 1)
+      throw HTTPResponse.refusal(503, "Too many bodies are being read", retryAfter: 1)
     }
     exchange.announced = byteCount
     return HubRequest(route: route, host: hosts[0])
@@ -270,15 +259,15 @@ final class HubServer: @unchecked Sendable {
 
   /// Refuses a host that is not one of this hub's: a signature for another one must be good for nothing here.
   private func check(host: String) throws {
-    guard !host.isEmpty else { throw HubAnswer.refusal(400, "There is no Host header") }
+    guard !host.isEmpty else { throw HTTPResponse.refusal(400, "There is no Host header") }
     let (address, port) = (options.address, options.address.port == 0 ? port : options.address.port)
     let names = options.names.isEmpty ? address.loopbackNames(port: port) : options.names
     guard HubService.isName(host, of: names) else {
-      throw HubAnswer.refusal(403, "This hub has another name")
+      throw HTTPResponse.refusal(403, "This hub has another name")
     }
   }
 
-  private func send(_ answer: HubAnswer, _ exchange: Exchange, _ connection: ConnectionHandle) -> MHD_Result {
+  private func send(_ answer: HTTPResponse, _ exchange: Exchange, _ connection: HTTPConnection) -> MHD_Result {
     (exchange.status, exchange.detail) = (answer.status, answer.detail)
     exchange.answer = nil
     exchange.request?.body = []
@@ -287,19 +276,19 @@ final class HubServer: @unchecked Sendable {
   }
 
   private func answer(
-    _ request: HubRequest, _ exchange: Exchange, _ connection: ConnectionHandle
+    _ request: HubRequest, _ exchange: Exchange, _ connection: HTTPConnection
   ) throws -> MHD_Result {
     let route = request.route
     switch route.action {
     case .get:
       let bytes = try service.engine.get(route.name, as: exchange.open.member) { byteCount in
         guard connections.take(exchange.connection, byteCount) else {
-          throw HubAnswer.refusal(503, "Too many bodies are being sent", retryAfter: 1)
+          throw HTTPResponse.refusal(503, "Too many bodies are being sent", retryAfter: 1)
         }
       }
-      guard let bytes else { throw HubAnswer.refusal(404, "There is no such object") }
+      guard let bytes else { throw HTTPResponse.refusal(404, "There is no such object") }
       metrics.countGet(bytes.count)
-      let answer = HubAnswer(status: 200, contentType: "application/octet-stream", body: bytes)
+      let answer = HTTPResponse(status: 200, contentType: "application/octet-stream", body: bytes)
       return send(answer, exchange, connection)
     case .put:
       let session = exchange.open
@@ -315,16 +304,11 @@ final class HubServer: @unchecked Sendable {
       let stream = EventStream(exchange.open, after: route.after, connection: connection) {
         [connections, id = exchange.connection] in connections.close(id)
       }
-      guard streams.add(stream) else { throw HubAnswer.refusal(503, "The hub stops", retryAfter: 5) }
+      guard streams.add(stream) else { throw HTTPResponse.refusal(503, "The hub stops", retryAfter: 5) }
       exchange.stream = stream
       connections.stream(exchange.connection) { stream.finish() }
-      guard let response = stream.response() else { return .NO }
-      defer { MHD_destroy_response(response) }
-      MHD_add_response_header(response, "Content-Type", "text/event-stream")
-      MHD_add_response_header(response, "Cache-Control", "no-store")
-      MHD_add_response_header(response, "X-Accel-Buffering", "no")
       exchange.status = 200
-      return MHD_queue_response(connection.pointer, 200, response)
+      return connection.send(stream.connection)
     case .changeKeys:
       let answer = try service.changeKeys(request, as: exchange.open.member)
       streams.wake(exchange.open.member.vault)
@@ -345,7 +329,7 @@ final class HubServer: @unchecked Sendable {
   /// Stores or deletes an object, and answers once that is durable.
   private func write(
     _ name: String, _ bytes: [UInt8]?, as member: VaultMember, _ exchange: Exchange,
-    _ connection: ConnectionHandle
+    _ connection: HTTPConnection
   ) -> MHD_Result {
     connection.suspend()
     exchange.request?.body = []
@@ -354,8 +338,8 @@ final class HubServer: @unchecked Sendable {
       switch result {
       case .success(.stored):
         if let byteCount { metrics.countPut(byteCount) }
-        exchange.answer = HubAnswer(status: byteCount == nil ? 204 : 201)
-      case .success(.same): exchange.answer = HubAnswer(status: 200)
+        exchange.answer = HTTPResponse(status: byteCount == nil ? 204 : 201)
+      case .success(.same): exchange.answer = HTTPResponse(status: 200)
       case .success(.different): exchange.answer = .refusal(409, "Other bytes are stored under this name")
       case .success(.full): exchange.answer = .refusal(507, "The vault's quota is full")
       case .failure(let error): exchange.answer = .to(error)
@@ -405,7 +389,7 @@ final class Exchange: @unchecked Sendable {
   /// Whether the connection is closed after the answer.
   var closes = false
   /// What is sent once the connection goes on.
-  var answer: HubAnswer?
+  var answer: HTTPResponse?
   var session: HubSession?
   var stream: EventStream?
   var status: UInt32 = 0
@@ -421,54 +405,5 @@ final class Exchange: @unchecked Sendable {
   var open: HubSession {
     guard let session else { preconditionFailure("the session was checked") }
     return session
-  }
-}
-
-/// A connection of the library. Unchecked: its calls may come from any thread while the connection is suspended.
-struct ConnectionHandle: @unchecked Sendable {
-  let pointer: OpaquePointer
-
-  /// What `ClientConnections` gave it.
-  var id: Int { Int(bitPattern: heartlog_connection_context(pointer)) }
-
-  func suspend() { MHD_suspend_connection(pointer) }
-  func resume() { MHD_resume_connection(pointer) }
-
-  /// The values of all headers, by name in lower case.
-  var headers: [String: [String]] {
-    final class Found { var headers: [String: [String]] = [:] }
-    let found = Found()
-    withExtendedLifetime(found) {
-      _ = MHD_get_connection_values(
-        pointer, .HEADER_KIND,
-        { context, _, name, value in
-          guard let context, let name else { return .YES }
-          let found = Unmanaged<Found>.fromOpaque(context).takeUnretainedValue()
-          found.headers[String(cString: name).lowercased(), default: []].append(
-            value.map { String(cString: $0) } ?? "")
-          return .YES
-        }, Unmanaged.passUnretained(found).toOpaque())
-    }
-    return found.headers
-  }
-
-  var headerBytes: Int { Int(heartlog_request_header_bytes(pointer)) }
-
-  func send(_ answer: HubAnswer, closes: Bool) -> MHD_Result {
-    let response = answer.body.withUnsafeBytes { body in
-      // The library copies the bytes, and changes none.
-      MHD_create_response_from_buffer(
-        body.count, UnsafeMutableRawPointer(mutating: body.baseAddress), .RESPMEM_MUST_COPY)
-    }
-    guard let response else { return .NO }
-    defer { MHD_destroy_response(response) }
-    if !answer.body.isEmpty {
-      MHD_add_response_header(response, "Content-Type", answer.contentType)
-      MHD_add_response_header(response, "Cache-Control", "no-store")
-    }
-    if let seconds = answer.retryAfter { MHD_add_response_header(response, "Retry-After", String(seconds)) }
-    if let allow = answer.allow { MHD_add_response_header(response, "Allow", allow) }
-    if closes { MHD_add_response_header(response, "Connection", "close") }
-    return MHD_queue_response(pointer, answer.status, response)
   }
 }

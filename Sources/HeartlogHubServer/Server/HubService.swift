@@ -1,4 +1,5 @@
 import HeartlogFormat
+import HeartlogHTTPServer
 
 /// Answers requests, whatever carries them. Keeps nothing: what lasts is behind the engine.
 struct HubService: Sendable {
@@ -18,12 +19,12 @@ struct HubService: Sendable {
   /// The session that a request has for a vault.
   func session(authorization: String?, vault: VaultID) throws -> HubSession {
     guard let authorization, authorization.hasPrefix("Bearer ") else {
-      throw HubAnswer.refusal(401, "There is no session")
+      throw HTTPResponse.refusal(401, "There is no session")
     }
     let token = SHA256Hasher.digest(of: Array(authorization.dropFirst(7).utf8))
-    guard let session = try engine.session(token) else { throw HubAnswer.sessionOver }
+    guard let session = try engine.session(token) else { throw HTTPResponse.sessionOver }
     guard session.member.vault == vault else {
-      throw HubAnswer.refusal(403, "The session is for another vault")
+      throw HTTPResponse.refusal(403, "The session is for another vault")
     }
     return session
   }
@@ -33,7 +34,7 @@ struct HubService: Sendable {
     switch route.action {
     case .list, .get, .keys, .changeKeys: return
     case .put where route.vault?.isEncrypted == true && route.name.hasPrefix("keys/"): return
-    default: throw HubAnswer.invited
+    default: throw HTTPResponse.invited
     }
   }
 
@@ -45,9 +46,9 @@ struct HubService: Sendable {
 
   // MARK: Requests that are answered at once
 
-  func keys(as member: VaultMember) throws -> HubAnswer {
+  func keys(as member: VaultMember) throws -> HTTPResponse {
     guard let keys = try engine.keys(of: member.vault), keys.admits(member.key) else {
-      throw HubAnswer.sessionOver
+      throw HTTPResponse.sessionOver
     }
     return .keys(keys)
   }
@@ -62,31 +63,31 @@ struct HubService: Sendable {
     else { preconditionFailure("the counts were checked") }
     let (made, now) = (nonce.seconds, WallClock.seconds)
     guard max(made, now) - min(made, now) <= UInt64(HubLimits.nonceSeconds) else {
-      throw HubAnswer.refusal(401, "The nonce is of another time", time: now)
+      throw HTTPResponse.refusal(401, "The nonce is of another time", time: now)
     }
     guard key.verifies(signature, of: nonce.message(vault: vault, host: host)) else {
-      throw HubAnswer.refusal(403, "The signature is wrong")
+      throw HTTPResponse.refusal(403, "The signature is wrong")
     }
     return (VaultMember(vault: vault, key: key), nonce)
   }
 
-  func openSession(_ request: HubRequest) throws -> HubAnswer {
+  func openSession(_ request: HubRequest) throws -> HTTPResponse {
     let object = try request.object()
     guard let vault = VaultID(bytes: try object.hexadecimal("vault", 16)) else {
       preconditionFailure("the count was checked")
     }
     let (member, nonce) = try proof(in: object, of: vault, host: request.host)
     guard try engine.isAdmitted(member) else {
-      throw HubAnswer.refusal(403, "This key is not admitted to this vault")
+      throw HTTPResponse.refusal(403, "This key is not admitted to this vault")
     }
     return try open(200, member, nonce)
   }
 
-  private func open(_ status: UInt32, _ member: VaultMember, _ nonce: HubNonce) throws -> HubAnswer {
+  private func open(_ status: UInt32, _ member: VaultMember, _ nonce: HubNonce) throws -> HTTPResponse {
     let session = Base64.urlText(RandomBytes.next(16))
     let token = SHA256Hasher.digest(of: Array(session.utf8))
     guard try engine.openSession(token, for: member, with: nonce) else {
-      throw HubAnswer.refusal(401, "The nonce opened a session already", time: WallClock.seconds)
+      throw HTTPResponse.refusal(401, "The nonce opened a session already", time: WallClock.seconds)
     }
     return .json(status) { writer in
       writer.member("session", session)
@@ -94,14 +95,14 @@ struct HubService: Sendable {
     }
   }
 
-  func create(_ request: HubRequest) throws -> HubAnswer {
+  func create(_ request: HubRequest) throws -> HTTPResponse {
     guard let vault = request.route.vault else { preconditionFailure("the path names the vault") }
     let object = try request.object()
     let (member, nonce) = try proof(in: object, of: vault, host: request.host)
     let invitation = object["invitation"]?.string
     if try engine.isAdmitted(member) { return try open(200, member, nonce) }
     // Does not reveal whether the vault exists.
-    let refusal = HubAnswer.refusal(
+    let refusal = HTTPResponse.refusal(
       403,
       invitations == nil
         ? "This key is not admitted to this vault"
@@ -130,12 +131,12 @@ struct HubService: Sendable {
     return try open(201, member, nonce)
   }
 
-  func changeKeys(_ request: HubRequest, as member: VaultMember) throws -> HubAnswer {
+  func changeKeys(_ request: HubRequest, as member: VaultMember) throws -> HTTPResponse {
     let object = try request.object()
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
     let seconds = object["seconds"]?.int64 ?? 86_400
     guard 1...Int64(HubLimits.invitationSecondsMax) ~= seconds else {
-      throw HubAnswer.refusal(400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
+      throw HTTPResponse.refusal(400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
     }
     let end = WallClock.nanoseconds + Int(seconds) * 1_000_000_000
     let invited = Dictionary(try object.keys("invite").map { ($0, end) }) { first, _ in first }
@@ -158,19 +159,19 @@ struct HubService: Sendable {
       if name.hasPrefix("\(member.owner)/") { return member }
       // A device that joins with the code has no session of its own yet.
       guard try engine.keys(of: member.vault)?.root?.key == member.key else {
-        throw HubAnswer.refusal(403, "A device puts objects under its own name")
+        throw HTTPResponse.refusal(403, "A device puts objects under its own name")
       }
       return member
     }
     guard let object = try? KeyObject(bytes, verifiesAnnouncements: false), object.vault == member.vault,
       object.name == name
     else {
-      throw HubAnswer.refusal(403, "This is no epoch and no admission of this vault under its name")
+      throw HTTPResponse.refusal(403, "This is no epoch and no admission of this vault under its name")
     }
     if isInvited {
       guard case .admission(let admission) = object, admission.kind == .accepts,
         admission.admitter == member.key
-      else { throw HubAnswer.invited }
+      else { throw HTTPResponse.invited }
       try engine.changeKeys(as: member) { keys in
         guard let change = keys.following(object) else { throw KeyRefusal.notInvited }
         return change
@@ -182,7 +183,7 @@ struct HubService: Sendable {
       let isSigned =
         keys.keys.contains(admission.admitter) && !keys.unconfirmed.contains(admission.admitter)
       if case .invites = admission.kind, isSigned, keys.invited[admission.member.publicKey] == nil {
-        throw HubAnswer.refusal(
+        throw HTTPResponse.refusal(
           403,
           "The invitation is over, or the vault has \(HubLimits.invitationsMax) that are open: withdraw them")
       }
@@ -206,21 +207,21 @@ struct HubService: Sendable {
   /// Checks whether a member may delete an object.
   func checkDeleting(_ name: String, as member: VaultMember) throws {
     guard member.vault.isEncrypted else { return }
-    guard let keys = try engine.keys(of: member.vault) else { throw HubAnswer.sessionOver }
+    guard let keys = try engine.keys(of: member.vault) else { throw HTTPResponse.sessionOver }
     guard keys.allowsDeleting(name, as: member) else {
-      throw HubAnswer.refusal(
+      throw HTTPResponse.refusal(
         403, "Only the vault's root may delete what others have put: it takes the recovery code")
     }
   }
 }
 
-extension HubAnswer {
-  fileprivate static let invited = HubAnswer.refusal(
+extension HTTPResponse {
+  fileprivate static let invited = HTTPResponse.refusal(
     403, "An invitation admits one device, and does nothing else")
 }
 
-extension HubAnswer {
-  fileprivate static func keys(_ keys: AdmittedKeys) -> HubAnswer {
+extension HTTPResponse {
+  fileprivate static func keys(_ keys: AdmittedKeys) -> HTTPResponse {
     .json(200) { writer in
       writer.member("keys", keys.devices.map(\.description).sorted())
       if let root = keys.root { writer.member("root", root.key.description) }

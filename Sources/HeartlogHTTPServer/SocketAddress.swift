@@ -1,16 +1,16 @@
 import HeartlogFiles
-import HeartlogFormat
+package import HeartlogFormat
 
 /// An address of this machine, and a port.
-struct SocketAddress: Sendable, CustomStringConvertible {
+package struct SocketAddress: Sendable, CustomStringConvertible {
   private let bytes: [UInt8]
   /// As it was given.
-  let host: String
-  let port: UInt16
+  package let host: String
+  package let port: UInt16
   let isIPv6: Bool
 
   /// Reads `HOST:PORT`; an IPv6 address stands in brackets.
-  init(_ text: String) throws(HeartlogError) {
+  package init(_ text: String) throws(HeartlogError) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       throw HeartlogError(.invalid, "\"\(text)\" is not HOST:PORT")
     }
@@ -41,24 +41,24 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     isIPv6 = first.ai_family == AF_INET6
   }
 
-  var description: String { text(port: port) }
+  package var description: String { text(port: port) }
 
   /// Whether only this machine reaches it.
-  var isLoopback: Bool {
+  package var isLoopback: Bool {
     isIPv6
       ? bytes.count >= 24 && bytes[8..<24].elementsEqual([UInt8](repeating: 0, count: 15) + [1])
       : bytes.count >= 8 && bytes[4] == 127
   }
 
   /// The hosts that clients on this machine reach it by.
-  func loopbackNames(port: UInt16) -> Set<String> {
+  package func loopbackNames(port: UInt16) -> Set<String> {
     // Clients leave out the ports of http and https.
     let hosts = Set([host.contains(":") ? "[\(host)]" : host.lowercased(), "localhost", "127.0.0.1", "[::1]"])
     return Set(hosts.map { "\($0):\(port)" }).union(port == 80 || port == 443 ? hosts : [])
   }
 
   /// The address with another port.
-  func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  package func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Calls `body` with the address as the system wants it.
   func withPointer<R>(_ body: (UnsafePointer<sockaddr>) -> R) -> R {
@@ -89,7 +89,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
   }
 
   /// What shares a limit: an IPv4 address, or the 64 bits of an IPv6 address that its owner was given.
-  static func network(of client: String) -> String {
+  package static func network(of client: String) -> String {
     guard client.contains(":") else { return client }
     var address = in6_addr()
     guard inet_pton(AF_INET6, client, &address) == 1 else { return client }
@@ -98,15 +98,4 @@ struct SocketAddress: Sendable, CustomStringConvertible {
       bytes[..<10].allSatisfy { $0 == 0 } ? client : Hexadecimal.text(bytes[..<8])
     }
   }
-}
-
-/// The time since 1970.
-enum WallClock {
-  static var nanoseconds: Int {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int(time.tv_sec) * 1_000_000_000 + Int(time.tv_nsec)
-  }
-
-  static var seconds: UInt64 { UInt64(max(0, nanoseconds / 1_000_000_000)) }
 }

@@ -1,0 +1,536 @@
+// The pages for the rest: conflicts, devices, verification, doctor, statistics. Each shows what a command says.
+
+const tableRowsAtOnce = 200;
+const conflictsAtOnce = 50;
+const periodsDrawnMax = 400;
+
+const latestShow = new WeakMap();
+
+/** A page. `build` returns its content; `again` shows it once more. */
+function pageNamed(name, title, build) {
+  const show = async (region, context) => {
+    if (!region.isConnected) return;
+    const turn = {};
+    latestShow.set(region, turn);
+    if (region.dataset.shown !== name || !region.firstChild) region.replaceChildren(el("p", { class: "faint" }, "Reading…"));
+    region.dataset.shown = name;
+    const content = await build(context, () => show(region, context)).catch(error => [problem(error.message)]);
+    if (latestShow.get(region) === turn) fill(region, content);
+  };
+  return { name, title, show };
+}
+
+const pages = [
+  pageNamed("conflicts", "Conflicts", conflictsPage),
+  pageNamed("devices", "Devices", devicesPage),
+  pageNamed("verification", "Verification", verificationPage),
+  pageNamed("doctor", "Doctor", doctorPage),
+  pageNamed("statistics", "Statistics", statisticsPage),
+];
+
+// MARK: Parts
+
+function problem(text) {
+  return text ? el("p", { class: "problem" }, text.replace(/^heartlog: /, "")) : null;
+}
+
+function pageSection(title, ...content) {
+  return el("section", { class: "page-section" }, el("h3", {}, title), ...content);
+}
+
+/** Adds rows as long as there are more: `add(from)` adds some, and answers how many. */
+async function inSteps(total, add) {
+  const row = el("p", { class: "more" });
+  let shown = 0;
+  const next = async () => {
+    const count = await add(shown);
+    shown += count;
+    row.replaceChildren(...shown < total && count > 0 ? [`${number(shown)} of ${number(total)} shown `, button] : []);
+  };
+  const button = el("button", { type: "button", onclick: () => next().catch(error => row.replaceChildren(problem(error.message))) }, "Show more");
+  await next();
+  return row;
+}
+
+/** A column of numbers. */
+const figures = name => ({ name, class: "figure" });
+
+/** A table with a caption. The first cell of a row is its heading. */
+function dataTable(caption, columns, rows) {
+  const classOf = index => columns[index].class;
+  const body = el("tbody");
+  const rowOf = row => el("tr", {}, row.map((cell, index) =>
+    index === 0 ? el("th", { scope: "row", class: classOf(0) }, cell) : el("td", { class: classOf(index) }, cell)));
+  const more = el("div");
+  inSteps(rows.length, async from => {
+    const added = rows.slice(from, from + tableRowsAtOnce).map(rowOf);
+    body.append(...added);
+    return added.length;
+  }).then(row => more.append(row));
+  return el("div", {}, el("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": caption },
+    el("table", {}, el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, columns.map(column => el("th", { scope: "col", class: column.class }, column.name || column)))), body)), more);
+}
+
+/** A device by its name, with the first digits of its id. */
+function deviceLabel(replica, names) {
+  const name = names.get(replica) || "";
+  return [name ? [bdi(name), " "] : [], el("code", {}, replica.slice(0, 8))];
+}
+
+async function devicesOf(context) {
+  const answer = await context.source.run(["devices", "--keys"]);
+  const devices = answer.lines.filter(line => line.id);
+  return { answer, devices, names: new Map(devices.map(device => [device.id, device.name])) };
+}
+
+function isNow(context) { return context.at === null || context.at === undefined; }
+
+/** The words of a command as of the moment that is shown. */
+function atMoment(context, words) { return isNow(context) ? words : [...words, "--at", context.at]; }
+
+function nowRemark(context) {
+  return isNow(context) ? null : el("p", { class: "faint" }, "This page shows the store as it is now, whatever moment the slider is at.");
+}
+
+/** A button with an item; its title comes a little later. */
+function itemButton(context, library, id, isFavorite) {
+  const title = el("bdi", { class: "item-title" }, id);
+  const heart = isFavorite === undefined ? null : el("span", { role: "img", "aria-label": isFavorite ? "favorite" : "not a favorite" }, isFavorite ? "♥ " : "♡ ");
+  const button = el("button", { type: "button", class: "item", onclick: () => context.openItem(library, id) },
+    heart, title, " ", el("span", { class: "faint" }, library));
+  return { button, library, id, title };
+}
+
+/** Asks for the titles of items, one after the other, as long as they are on the page. */
+async function fillTitles(context, buttons) {
+  const titles = new Map();
+  for (const { button, library, id, title } of buttons) {
+    const key = JSON.stringify([library, id]);
+    if (!titles.has(key)) {
+      const answer = await context.source.run(atMoment(context, ["show", library, "--", id])).catch(() => null);
+      if (!answer || !button.isConnected) return;
+      titles.set(key, answer.lines.length > 0 ? titleOf(library, answer.lines[0]) : "");
+    }
+    if (titles.get(key)) {
+      title.textContent = visible(titles.get(key));
+      button.append(" ", el("bdi", { class: "faint item-id" }, id));
+    }
+  }
+}
+
+/** What verification and doctor said last: they read every byte, so they run when they are asked to. */
+const slowAnswers = new Map();
+
+/** Runs a command that takes a while, with a sign that it does. `parts` makes its answer a list of elements. */
+async function runSlowly(place, context, command, doing, parts) {
+  const seconds = el("span");
+  place.replaceChildren(el("p", { role: "status" }, doing), el("progress", { "aria-label": doing }), seconds);
+  const start = performance.now();
+  const elapsed = () => (performance.now() - start) / 1000;
+  const timer = setInterval(() => { seconds.textContent = ` ${Math.floor(elapsed())} s`; }, 500);
+  try {
+    const answer = await context.source.run([command]);
+    const text = context.source.fileHeader ? "As it was when this page was made." : `As of ${timeText(Date.now(), "second")}; took ${elapsed().toFixed(1)} s.`;
+    slowAnswers.set(command, { answer, text });
+    showSlowAnswer(place, command, parts);
+  } catch (error) {
+    place.replaceChildren(problem(error.message));
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function showSlowAnswer(place, command, parts) {
+  const { answer, text } = slowAnswers.get(command);
+  fill(place, el("p", { role: "status", class: "faint" }, text), parts(answer));
+}
+
+/** A mark with a word: never the color alone. */
+const good = text => el("span", { class: "good" }, `✓ ${text}`);
+const bad = text => el("span", { class: "bad" }, `✗ ${text}`);
+
+// MARK: Conflicts
+
+async function conflictsPage(context, again) {
+  const { names } = await devicesOf(context);
+  const source = context.source;
+  const all = atMoment(context, ["conflicts"]);
+  const load = async from => {
+    const words = context.library ? atMoment(context, ["conflicts", context.library]) : all;
+    return source.run(words, { from, count: conflictsAtOnce });
+  };
+  let answer = await load(0);
+  const list = el("div", { class: "conflicts" });
+  const row = await inSteps(answer.total, async from => {
+    if (from > 0) answer = await load(from);
+    const conflicts = answer.lines.filter(line => line.writes);
+    const buttons = conflicts.map(conflict => itemButton(context, conflict.library, conflict.id));
+    list.append(...conflicts.map((conflict, index) => conflictCard(conflict, buttons[index].button, context, names, again)));
+    setTimeout(() => fillTitles(context, buttons));
+    return answer.lines.length;
+  });
+  const where = context.library ? [" in ", bdi(context.library)] : [];
+  return [
+    answer.exit === 0 ? null : problem(answer.error),
+    el("p", {}, el("strong", {}, answer.total === 0 ? "No open conflicts" : plural(answer.total, "open conflict")), where, isNow(context) ? "." : " at this moment."),
+    answer.total === 0 ? null : el("p", { class: "faint" }, "In an open conflict, devices gave a favorite or a field different values, and none had seen "
+      + "what the others wrote. All devices show the later write. The others are kept until a device that has seen all of them writes again."),
+    isNow(context) || source.readOnly ? null : el("p", { class: "faint" }, "To choose a side, go to the newest moment first."),
+    list, row,
+  ];
+}
+
+function stampTime(stamp) { return parseInt(stamp.slice(0, 12), 16); }
+
+function sideValue(conflict, write) {
+  if (conflict.register === "field") return write.value === null || write.value === undefined ? "(none)" : valueOf(write.value);
+  return write.isFavorite ? ["♥ favorite since ", time(write.favoritedDate, "second")] : "♡ not a favorite";
+}
+
+function whyShown([shown, other]) {
+  if (shown.stamp === other.stamp) return "The stamps are equal. The first side is shown because its replica is the higher one.";
+  if (stampTime(shown.stamp) === stampTime(other.stamp)) return "The first side is shown because its stamp is later: in the same millisecond, the counter decides.";
+  return "The first side is shown because its stamp is later.";
+}
+
+function conflictCard(conflict, button, context, names, again) {
+  const writes = conflict.writes;
+  const about = conflict.register === "field" ? ["field ", bdi(conflict.field)] : "favorite or not";
+  const knew = writes.length === 2 ? "Neither device had seen the other’s write. " : "None of the devices had seen the others’ writes. ";
+  const isSame = writes.every(write => write.replica === writes[0].replica);
+  return el("article", { class: "conflict" }, el("h3", {}, button), el("p", {}, about),
+    el("ul", { class: "sides" }, writes.map(write => el("li", { class: write.isShown ? "shown" : "" },
+      el("p", { class: "side" }, write.isShown ? "✓ shown" : "other"), el("p", {}, sideValue(conflict, write)),
+      el("p", { class: "faint" }, deviceLabel(write.replica, names), `, event ${write.sequence}`, el("br"),
+        time(stampTime(write.stamp), "second"), ", stamp ", el("code", {}, write.stamp)),
+      context.source.readOnly || !isNow(context) ? null : el("button", { type: "button",
+        onclick: () => chooseConflictSide(conflict, write, context, names, again) }, write.isShown ? "Choose this, which is shown" : "Choose this instead")))),
+    el("p", { class: "faint" }, isSame ? "" : knew, whyShown(writes)));
+}
+
+async function chooseConflictSide(conflict, write, context, names, again) {
+  const about = conflict.register === "field" ? conflict.field : "favorite or not";
+  const event = `${write.replica}:${write.sequence}`, shown = `${write.replica.slice(0, 8)}:${write.sequence}`;
+  const value = conflict.register === "field" ? lineOf(write.value) || "(none)" : write.isFavorite ? "♥ favorite" : "♡ not a favorite";
+  const device = names.get(write.replica) || write.replica.slice(0, 8);
+  const answer = await context.act({
+    title: "Choose this side of the conflict?", words: ["conflicts", "--choose", event], button: "Choose this side",
+    preview: [el("p", {}, bdi(conflict.library), " ", bdi(conflict.id), ", ", bdi(about), ":"), el("p", {}, el("strong", {}, bdi(value))),
+      el("p", {}, "This is what ", bdi(device), ` wrote, event ${shown}.`),
+      el("p", { class: "faint" }, "A new event writes it again. That resolves the conflict on every device that receives the event, and with it every other conflict "
+        + "that has this event as a side. Nothing leaves the log, and an undo takes it back.")],
+  });
+  if (answer) await again();
+}
+
+// MARK: Devices
+
+async function devicesPage(context, again) {
+  const { answer, devices, names } = await devicesOf(context);
+  const [forks, schemas] = await Promise.all([["devices", "forks"], ["devices", "schemas"]].map(words => context.source.run(words)));
+  return [
+    nowRemark(context), answer.exit === 0 ? null : problem(answer.error),
+    deviceTable(devices), keySection(devices, names, context, again),
+    forkSection(forks, names), schemaSection(schemas),
+  ];
+}
+
+function clockWords(device) {
+  const ahead = device.wallClockAheadSeconds;
+  if (ahead >= 1) return `its clock is ${ahead >= 3600 ? plural(Math.round(ahead / 360) / 10, "hour") : plural(ahead, "second")} ahead`;
+  if (device.latestTime && Date.parse(device.latestTime) > Date.now()) return `its clock was ahead, at ${timeText(device.latestTime)}, and was set back`;
+  return "not ahead";
+}
+
+function standing(device) {
+  const remarks = [device.isOwn ? "this device" : "", device.isRetired ? "retired" : "",
+    device.isEnded ? "forked: its two histories continue as separate replicas" : ""];
+  return remarks.filter(remark => remark).join(", ") || "in use";
+}
+
+function signedWords(commits, signed) {
+  if (!signed) return "nothing signed";
+  return commits > signed ? `commit ${number(signed)}; ${number(commits - signed)} later not signed` : `commit ${number(signed)}, all`;
+}
+
+function deviceTable(devices) {
+  return dataTable("The devices whose events are in this store",
+    ["device", figures("commits"), figures("events"), "signed up to", "last write", "clock", "state"],
+    devices.map(device => [
+      deviceLabel(device.id, new Map([[device.id, device.name]])), number(device.head), number(device.events),
+      signedWords(device.head, device.signature ? device.signature.commits : 0),
+      device.lastSeen ? time(device.lastSeen) : "never", clockWords(device), standing(device),
+    ]));
+}
+
+/** A fingerprint in groups of four digits, as people compare it. */
+function fingerprintText(fingerprint) { return (fingerprint.match(/.{1,4}/g) || []).join(" "); }
+
+function keySection(devices, names, context, again) {
+  const confirm = device => el("button", { type: "button", onclick: () => confirmKey(device, context, again) }, "Confirm…");
+  const rows = devices.map(device => {
+    const fingerprint = device.signature ? device.signature.fingerprint : device.fingerprint;
+    const isUnknown = device.signature && !device.isOwn && !device.signature.isTrusted;
+    const state = !fingerprint ? "has signed nothing yet" : device.isOwn ? "this device" : isUnknown ? "not confirmed" : good("confirmed");
+    const witnesses = device.signature ? device.signature.witnesses : [];
+    return [deviceLabel(device.id, names), fingerprint ? el("code", { class: "fingerprint" }, fingerprintText(fingerprint)) : "none",
+      [state, isUnknown && !context.source.readOnly ? [" ", confirm(device)] : null],
+      witnesses.length === 0 ? "nobody yet" : el("ul", { class: "plain" }, witnesses.map(witness => el("li", {}, deviceLabel(witness, names))))];
+  });
+  return pageSection("Keys", el("p", { class: "faint" }, "A device is known by its key from the first sync on. Only a comparison shows that it is the device you think it "
+    + "is: compare the fingerprint with the one that “heartlog devices --keys” shows on that device."),
+  dataTable("The key of each device", ["device", "fingerprint", "confirmed", "signature seen by"], rows));
+}
+
+async function confirmKey(device, context, again) {
+  const fingerprint = device.signature.fingerprint;
+  const answer = await context.act({
+    title: `Confirm the key of ${device.name || device.id.slice(0, 8)}?`, words: ["devices", "trust", device.id, fingerprint], button: "They are the same: confirm",
+    preview: [el("p", {}, "Run “heartlog devices --keys” on that device, and compare what it says about itself, digit by digit:"),
+      el("p", {}, el("code", { class: "fingerprint" }, fingerprintText(fingerprint))),
+      el("p", {}, "If one digit differs, cancel: what is here was not signed by that device."),
+      el("p", { class: "faint" }, "The confirmation is kept in this store alone.")],
+  });
+  if (answer) await again();
+}
+
+function forkSection(answer, names) {
+  const forks = answer.lines.filter(line => line.proof === "fork");
+  if (forks.length === 0) return answer.exit === 65 ? pageSection("Forks", problem(answer.error)) : null;
+  return pageSection("Forks", answer.exit === 0 ? null : problem(answer.error),
+    el("p", {}, "These keys signed two histories: the folder was copied together with the key, or the past was rewritten. Both signed notes are kept."),
+    forks.map(fork => dataTable(`Fork of ${names.get(fork.replica) || fork.replica.slice(0, 8)}`, ["note", figures("commits"), "root"], [
+      ["first note, as signed", number(fork.commits), el("code", {}, fork.signedRoot)],
+      ["the same commits in the other history", number(fork.commits), el("code", {}, fork.root)],
+      ["second note, as signed", number(fork.checkpoint.size), el("code", {}, fork.checkpoint.root)],
+    ])),
+    el("p", { class: "faint" }, "Anybody can check the evidence with “heartlog verify FILE”, without a store:"),
+    el("ul", {}, forks.map(fork => el("li", {}, bdi(fork.file)))));
+}
+
+function schemaSection(answer) {
+  const rows = answer.lines.filter(line => line.library);
+  if (rows.length === 0) return null;
+  return pageSection("Versions of item types", dataTable("Which device runs which version of a library’s item type",
+    ["library", "device", figures("version"), "last write", "old names"], rows.map(row => [
+      bdi(row.library), deviceLabel(row.replica, new Map([[row.replica, row.name]])), [row.version, row.isAnnounced ? "" : " (not announced)"],
+      row.lastSeen ? time(row.lastSeen) : "never", bdi(row.oldNames.join(", ") || "none")])));
+}
+
+// MARK: Verification
+
+async function verificationPage(context) {
+  const place = el("div");
+  const { devices } = await devicesOf(context);
+  const own = new Set(devices.filter(device => device.isOwn).map(device => device.id));
+  const parts = answer => verificationParts(answer, own);
+  const run = () => runSlowly(place, context, "verify", "Reading every byte of the log and of the snapshots…", parts);
+  if (slowAnswers.has("verify")) showSlowAnswer(place, "verify", parts);
+  else if (context.source.fileHeader) await run();
+  return [
+    nowRemark(context),
+    el("p", {}, "Verification reads every byte of the log and of the snapshots, and compares it with checksums, hash trees and signatures."),
+    context.source.fileHeader ? null : el("p", {}, el("button", { type: "button", onclick: run }, "Verify")), place,
+  ];
+}
+
+function verificationParts(answer, own) {
+  const streams = answer.lines.filter(line => line.replica), snapshots = answer.lines.filter(line => line.snapshot);
+  const names = new Map(streams.map(stream => [stream.replica, stream.name]));
+  const verdict = answer.exit === 0 ? streams.length === 0 ? "The store is empty: there was nothing to verify." : good("Nothing is damaged.") : bad("Something is damaged.");
+  if (streams.length + snapshots.length === 0) return [answer.exit === 0 ? el("p", {}, verdict) : null, problem(answer.error)];
+  return [
+    el("p", { class: "verdict" }, verdict), problem(answer.error),
+    dataTable("The streams of the devices", ["device", "result", figures("commits"), figures("events"), figures("signed"), figures("not signed"), "key", "root"],
+      streams.map(stream => [
+        deviceLabel(stream.replica, names), stream.isSound ? good("sound") : bad("damaged"), number(stream.commits), number(stream.events),
+        number(stream.signedCommits), number(stream.commits - stream.signedCommits),
+        !stream.fingerprint ? "none" : own.has(stream.replica) ? "own" : stream.isTrusted ? "confirmed" : "not confirmed", el("code", { class: "root" }, stream.root)])),
+    snapshots.length === 0 ? null : dataTable("The snapshots, which the log does not need", ["snapshot", "result", figures("events")],
+      snapshots.map(snapshot => [bdi(snapshot.snapshot),
+        !snapshot.isSound ? [bad("damaged"), ": ", bdi(snapshot.reason || "")] : snapshot.isOfUse === false ? "unused" : good("sound"), number(snapshot.events)])),
+    pageSection("What this shows", el("ul", {}, streams.map(stream => el("li", {}, deviceLabel(stream.replica, names), `: ${meaningOf(stream, own)}`)),
+      snapshots.some(snapshot => !snapshot.isSound) ? el("li", {}, "A snapshot is damaged. If it differs from the log, one of the two was changed: compare with another device.") : null)),
+    pageSection("What it does not show", el("ul", {}, verificationLimits.map(limit => el("li", {}, limit)))),
+    el("p", { class: "faint" }, "To check it yourself, run “heartlog verify” and “heartlog devices --keys”, and compare roots and fingerprints with another device."),
+  ];
+}
+
+/** What is known of a stream after verification. */
+function meaningOf(stream, own) {
+  const sentences = [], signed = stream.signedCommits, later = stream.commits - signed, commits = plural(stream.commits, "commit");
+  if (stream.finding) {
+    sentences.push(stream.finding.verdict === "torn" ? "The last batch was not finished, which is no damage: it was never acknowledged."
+      : `Damaged: ${stream.finding.reason}${stream.finding.file ? `, ${stream.finding.file}` : ""}${stream.finding.offset === undefined ? "" : `, offset ${stream.finding.offset}`}.`);
+  }
+  sentences.push(`${stream.isSound ? `All ${commits} agree` : `The ${commits} before the damage agree`} with their checksums and with one hash tree. `
+    + "That finds accidents; a person with write access can put checksums right.");
+  if (stream.missingContents) sentences.push(`The content of ${plural(stream.missingContents, "event")} is missing, and no erasure explains it.`);
+  if (!signed) return [...sentences, "Nothing is signed: who wrote these commits, and that nobody changed them since, is not proved."].join(" ");
+  sentences.push(`Up to commit ${number(signed)} they are what the holder of the key signed: a change there, made without the key, would have been found.`);
+  if (later > 0) sentences.push(`The ${plural(later, "commit")} after that ${later === 1 ? "is" : "are"} not signed yet, and could have been changed, added or cut off unnoticed.`);
+  if (!own.has(stream.replica) && !stream.isTrusted) {
+    sentences.push("Nobody has confirmed the key: it is the one that came at the first contact, and may be that of somebody in between.");
+  }
+  return sentences.join(" ");
+}
+
+const verificationLimits = [
+  "Freshness: that there is nothing newer. A device may have written more that this store has not received, and a whole store can be put back to an earlier state.",
+  "An honest clock: times are what the devices’ clocks said. The order of a device’s signed commits is proved, their times are not.",
+  "Copies elsewhere: what was removed or erased here may exist on other devices, in backups, or in exports.",
+  "Who held the device: a signature shows which key signed, not which person tapped.",
+  "Completeness: that a device recorded everything that was done with it.",
+];
+
+// MARK: Doctor
+
+async function doctorPage(context) {
+  const place = el("div");
+  const run = () => runSlowly(place, context, "doctor", "Examining the store…", doctorParts);
+  if (slowAnswers.has("doctor")) showSlowAnswer(place, "doctor", doctorParts);
+  else run();
+  return [nowRemark(context), place, context.source.fileHeader ? null : el("p", {}, el("button", { type: "button", onclick: run }, "Examine again"))];
+}
+
+function doctorParts(answer) {
+  const findings = answer.lines.filter(line => line.fault);
+  const problems = findings.filter(finding => finding.severity === "problem").length, notices = findings.length - problems;
+  const summary = `${problems === 0 ? "No problems" : plural(problems, "problem")}${notices > 0 ? `, ${plural(notices, "notice")}` : ""}.`;
+  const isAnswered = answer.exit === 0 || findings.length > 0;
+  return [
+    isAnswered ? el("p", { class: "verdict" }, problems === 0 ? good(summary) : bad(summary)) : null, problem(answer.error),
+    findings.map(finding => el("article", { class: `finding ${finding.severity === "problem" ? "is-problem" : ""}` },
+      el("h3", {}, el("span", { class: "severity" }, finding.severity), " ", finding.what, finding.detail ? [": ", bdi(finding.detail)] : null),
+      definitions([["where", el("bdi", { class: "value" }, finding.where)], ["why", finding.why], ["next", finding.next]]))),
+  ];
+}
+
+// MARK: Statistics
+
+const statisticsChoice = { library: undefined, by: "day" };
+
+async function statisticsPage(context, again) {
+  const choice = statisticsChoice;
+  const library = choice.library ?? context.library ?? "";
+  const status = await context.source.run(atMoment(context, ["status"]));
+  const names = status.lines.length > 0 ? status.lines[0].libraries.map(entry => entry.name) : [];
+  const answer = await context.source.run(atMoment(context, ["stats", ...library ? [library] : [], "--by", choice.by]));
+  const pick = (label, values, value, change) => el("label", {}, `${label} `, el("select", { onchange: event => { change(event.target.value); again(); } },
+    values.map(([key, text]) => el("option", { value: key, selected: key === value }, text))));
+  const libraries = [["", "all"], ...[...new Set([...names, ...library ? [library] : []])].map(name => [name, name])];
+  const periods = answer.lines.filter(line => line.kind === "period");
+  const items = answer.lines.filter(line => line.kind === "item"), sources = answer.lines.filter(line => line.kind === "source");
+  return [
+    el("p", { class: "choices" }, pick("Library", libraries, library, value => { choice.library = value; }),
+      pick("By", ["day", "week", "month"].map(by => [by, by]), choice.by, value => { choice.by = value; })),
+    context.replica ? el("p", { class: "faint" }, "These figures are of all devices.") : null,
+    answer.exit === 0 ? null : problem(answer.error),
+    periods.length === 0 ? answer.exit === 0 ? el("p", {}, "No events.") : null : periodParts(periods, choice.by),
+    items.length === 0 ? null : tappedSection(items, context),
+    sources.length === 0 ? null : pageSection("Events by device and origin", dataTable("Events by device and origin", ["device", "origin", figures("events")],
+      sources.map(line => [deviceLabel(line.replica, new Map([[line.replica, line.name]])), line.origin ? bdi(line.origin) : "none", number(line.events)]))),
+  ];
+}
+
+function tappedSection(items, context) {
+  const buttons = items.map(item => itemButton(context, item.library, item.id, item.isFavorite));
+  setTimeout(() => fillTitles(context, buttons));
+  return pageSection("Most tapped", dataTable("Items that were switched most often", ["item", figures("taps")], items.map((item, index) => [buttons[index].button, number(item.taps)])));
+}
+
+/** The day on which a period begins. Periods are days of the zone in which the command ran. */
+function dayOf(start) {
+  const date = new Date(start);
+  if (date.getHours() === 0 && date.getMinutes() === 0) return timeText(start, "day");
+  return start.slice(11, 16) === "00:00" ? start.slice(0, 10) : timeText(start);
+}
+
+const periodHours = { day: 24, week: 168, month: 720 };
+
+/** How many periods without events are between two; 0 if they follow each other. */
+function periodsBetween(one, other, by) {
+  return Math.max(0, Math.round((Date.parse(other.start) - Date.parse(one.start)) / (3600e3 * periodHours[by])) - 1);
+}
+
+function periodParts(periods, by) {
+  const rows = [];
+  periods.forEach((period, index) => {
+    const left = index === 0 ? 0 : periodsBetween(periods[index - 1], period, by);
+    if (left > 0) rows.push([`… ${plural(left, by)} without events`, "", "", "", ""]);
+    rows.push([dayOf(period.start), ...[period.favorited, period.unfavorited, period.changed, period.favoritesAtEnd].map(number)]);
+  });
+  const drawn = periods.slice(-periodsDrawnMax);
+  const which = drawn.length < periods.length ? `The latest ${drawn.length} ${by}s with events are drawn.` : "";
+  const first = by === "day" ? "day" : `${by} of`;
+  return [
+    which ? el("p", { class: "faint" }, which) : null,
+    chartFigure(`Events by ${by}`, eventsChart(drawn, by), [["added", "Added, above the line"], ["changed", "Changed, above the line"], ["removed", "Removed, below the line"]]),
+    chartFigure(`Favorites at the end of each ${by}`, favoritesChart(drawn, by), []),
+    dataTable(`Events and favorites by ${by}`, [first, figures("added"), figures("removed"), figures("changed"), figures("favorites")], rows),
+  ];
+}
+
+function chartFigure(caption, chart, legend) {
+  const swatch = kind => svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { class: kind, x: 1, y: 1, width: 10, height: 10 }));
+  return el("figure", { class: "chart" }, el("figcaption", {}, caption),
+    legend.length === 0 ? null : el("p", { class: "legend" }, legend.map(([kind, text]) => el("span", {}, swatch(kind), ` ${text} `))),
+    el("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": caption }, chart));
+}
+
+/** What charts share: the place of each period, gaps, the first and other dates. */
+function chartFrame(periods, by) {
+  const step = Math.max(8, Math.min(56, Math.floor(900 / (periods.length + 1))));
+  const places = [];
+  let x = 44;
+  periods.forEach((period, index) => {
+    if (index > 0 && periodsBetween(periods[index - 1], period, by) > 0) x += 22;
+    places.push(x);
+    x += step;
+  });
+  const every = Math.ceil(84 / step);
+  const labels = periods.map((period, index) => index % every === 0 && index + every * 0.6 <= periods.length || index === 0
+    ? svg("text", { x: places[index], y: 196 }, dayOf(period.start)) : null);
+  const gaps = periods.map((period, index) => index > 0 && periodsBetween(periods[index - 1], period, by) > 0
+    ? svg("text", { class: "gap", x: places[index] - 20, y: 178 }, "…") : null);
+  return { step, places, width: Math.max(x + 60, 320), decoration: [labels, gaps] };
+}
+
+/** Lines at round numbers, with the numbers. */
+function scaleLines(low, high, y, width) {
+  const step = [1, 2, 5, 10, 20, 50].flatMap(base => [base, base * 100, base * 10000, base * 1000000])
+    .sort((one, other) => one - other).find(step => (high - low) / step <= 5) || high;
+  const lines = [];
+  for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
+    lines.push(svg("line", { class: value === 0 ? "axis" : "", x1: 38, x2: width, y1: y(value), y2: y(value) }),
+      svg("text", { x: 34, y: y(value) + 4, "text-anchor": "end" }, number(Math.abs(value))));
+  }
+  return svg("g", { class: "scale" }, lines);
+}
+
+function eventsChart(periods, by) {
+  const high = Math.max(1, ...periods.map(period => period.favorited + period.changed)), low = -Math.max(0, ...periods.map(period => period.unfavorited));
+  const { step, places, width, decoration } = chartFrame(periods, by);
+  const y = value => 12 + 150 * (high - value) / (high - low);
+  const bar = (kind, index, from, to) => to === from ? null
+    : svg("rect", { class: kind, x: places[index] + 1, y: y(to), width: Math.min(36, step - 3), height: y(from) - y(to) });
+  const bars = periods.map((period, index) => svg("g", {}, svg("title", {},
+    `${dayOf(period.start)}: ${period.favorited} added, ${period.unfavorited} removed, ${period.changed} changed`),
+  bar("added", index, 0, period.favorited), bar("changed", index, period.favorited, period.favorited + period.changed), bar("removed", index, -period.unfavorited, 0)));
+  const sum = name => number(periods.reduce((total, period) => total + period[name], 0));
+  return picture({ viewBox: `0 0 ${width} 204`, width, height: 204 }, `Events by ${by}`,
+    `${plural(periods.length, by)} with events from ${dayOf(periods[0].start)} to ${dayOf(periods.at(-1).start)}: ${sum("favorited")} added, `
+    + `${sum("unfavorited")} removed, ${sum("changed")} changed. The table below has the numbers.`, scaleLines(low, high, y, width), bars, decoration);
+}
+
+function favoritesChart(periods, by) {
+  const values = periods.map(period => period.favoritesAtEnd), high = Math.max(1, ...values);
+  const { step, places, width, decoration } = chartFrame(periods, by);
+  const y = value => 12 + 150 * (1 - value / high), x = index => places[index] + Math.min(36, step - 3) / 2;
+  const dots = periods.map((period, index) => svg("circle", { class: "dot", cx: x(index), cy: y(values[index]), r: step < 12 ? 2 : 3.5 },
+    svg("title", {}, `${dayOf(period.start)}: ${plural(values[index], "favorite")}`)));
+  return picture({ viewBox: `0 0 ${width} 204`, width, height: 204 }, `Favorites at the end of each ${by}`,
+    `From ${values[0]} to ${values.at(-1)}, at most ${high}. The table below has the numbers.`, scaleLines(0, high, y, width),
+    svg("polyline", { class: "curve", points: values.map((value, index) => `${x(index)},${y(value)}`).join(" ") }), dots, decoration);
+}
