@@ -103,7 +103,8 @@ let package = Package(
     // The files of the page are part of the program: page.c embeds them.
     .target(
       name: "CHeartlogPage", path: "Sources/HeartlogInspector/Page",
-      exclude: ["index.html", "page.css"] + ["source", "file", "libraries", "pages", "screen"].map { "\($0).js" }),
+      exclude: ["index.html", "page.css"]
+        + ["source", "file", "libraries", "pages", "screen"].map { "\($0).js" }),
     .target(
       name: "HeartlogInspector",
       dependencies: ["CHeartlogPage", "HeartlogFiles", "HeartlogFormat", "HeartlogHTTPServer", "Heartlog"],
@@ -207,6 +208,9 @@ let package = Package(
     .testTarget(
       name: "HeartlogHubServerTests",
       dependencies: ["HeartlogHubServer"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogInspectorTests", dependencies: ["HeartlogInspector", "HeartlogTesting"],
+      swiftSettings: settings),
     .testTarget(
       name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
     .testTarget(name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing"], swiftSettings: settings),

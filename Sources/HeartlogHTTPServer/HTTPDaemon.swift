@@ -13,7 +13,8 @@ struct HTTPLibrary: @unchecked Sendable {
     guard let library = names.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else { return nil }
     let functions = UnsafeMutablePointer<heartlog_http>.allocate(capacity: 1)
     functions.initialize(to: heartlog_http())
-    return heartlog_http_find(library, functions) == 1 ? HTTPLibrary(functions: UnsafePointer(functions)) : nil
+    return heartlog_http_find(library, functions) == 1
+      ? HTTPLibrary(functions: UnsafePointer(functions)) : nil
   }()
 
   /// The functions, for whoever was called by the library or has something of it.
@@ -32,23 +33,29 @@ package struct HTTPDaemon: @unchecked Sendable {
   ///   - connectionBytes: The memory of a connection, for the headers, their table, and the head of the answer.
   ///   - certificate: A chain and its key, in PEM, which stay until `stop` returns; without them, it serves no TLS.
   package init(
-    on address: SocketAddress, _ handlers: heartlog_handlers, threads: Int = 0, connections: Int, silenceSeconds: Int,
-    connectionBytes: Int, certificate: (chain: UnsafeMutablePointer<CChar>, key: UnsafeMutablePointer<CChar>)? = nil
+    on address: SocketAddress, _ handlers: heartlog_handlers, threads: Int = 0, connections: Int,
+    silenceSeconds: Int,
+    connectionBytes: Int,
+    certificate: (chain: UnsafeMutablePointer<CChar>, key: UnsafeMutablePointer<CChar>)? = nil
   ) throws(HeartlogError) {
     guard let http = HTTPLibrary.loaded?.functions else {
       throw HeartlogError(
-        .inputOutput, "libmicrohttpd could not be loaded; on Debian and Ubuntu, \"apt install libmicrohttpd12\" installs it")
+        .inputOutput,
+        "libmicrohttpd could not be loaded; on Debian and Ubuntu, \"apt install libmicrohttpd12\" installs it"
+      )
     }
     if certificate != nil, http.pointee.is_feature_supported(.FEATURE_TLS) != .YES {
       throw HeartlogError(.invalid, "this libmicrohttpd was built without TLS")
     }
     let daemon = address.withPointer { address in
       heartlog_start_daemon(
-        http, address, handlers, UInt32(threads), UInt32(connections), UInt32(silenceSeconds), connectionBytes,
+        http, address, handlers, UInt32(threads), UInt32(connections), UInt32(silenceSeconds),
+        connectionBytes,
         certificate?.chain, certificate?.key)
     }
     guard let daemon else {
-      throw HeartlogError(.inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(address)")
+      throw HeartlogError(
+        .inputOutput, "cannot listen: \(String(cString: strerror(errno)))", file: "\(address)")
     }
     pointer = daemon
   }
@@ -131,7 +138,9 @@ package struct HTTPConnection: @unchecked Sendable {
       ])
   }
 
-  private func queue(_ response: OpaquePointer?, _ status: UInt32, _ headers: [(String, String)]) -> MHD_Result {
+  private func queue(_ response: OpaquePointer?, _ status: UInt32, _ headers: [(String, String)])
+    -> MHD_Result
+  {
     guard let response else { return .NO }
     defer { http.pointee.destroy_response(response) }
     for (name, value) in headers { _ = http.pointee.add_response_header(response, name, value) }

@@ -11,7 +11,8 @@ package struct HTTPResponse: Error, Hashable, Sendable {
   package var detail: String?
 
   package init(
-    status: UInt32, contentType: String = "application/json", body: [UInt8] = [], headers: [String: String] = [:]
+    status: UInt32, contentType: String = "application/json", body: [UInt8] = [],
+    headers: [String: String] = [:]
   ) {
     self.status = status
     self.contentType = contentType

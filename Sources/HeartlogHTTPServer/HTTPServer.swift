@@ -50,7 +50,9 @@ package final class HTTPServer: @unchecked Sendable {
     var handlers = heartlog_handlers()
     handlers.context = Unmanaged.passUnretained(self).toOpaque()
     handlers.handle = { context, connection, path, method, _, upload, uploadCount, exchange in
-      guard let context, let connection, let path, let method, let uploadCount, let exchange else { return .NO }
+      guard let context, let connection, let path, let method, let uploadCount, let exchange else {
+        return .NO
+      }
       let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
       let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
       uploadCount.pointee = 0

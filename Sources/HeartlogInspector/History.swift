@@ -146,7 +146,8 @@ extension History {
   }
 
   private func takes(_ event: Int, of commit: Int, _ matcher: Matcher) -> Bool {
-    (matcher.author.map { $0 == authors[commit] } ?? true) && (matcher.library.map { $0 == libraries[event] } ?? true)
+    (matcher.author.map { $0 == authors[commit] } ?? true)
+      && (matcher.library.map { $0 == libraries[event] } ?? true)
       && (matcher.kind.map { $0 == kinds[event] & ~Self.playbackBit } ?? true)
   }
 
@@ -237,7 +238,8 @@ extension History {
   ///   - span: The part of the axis to show; all stops if nil.
   ///   - marked: Commits with marks that they do not carry themselves.
   mutating func band(
-    bins binCount: Int, _ span: ClosedRange<Milliseconds>?, _ filter: Filter, marked: [(kind: Mark, commit: Int)]
+    bins binCount: Int, _ span: ClosedRange<Milliseconds>?, _ filter: Filter,
+    marked: [(kind: Mark, commit: Int)]
   ) -> Band {
     let stops = stops(filter)
     guard stops.count > 0 else { return Band(count: 0, first: 0, last: 0, bins: [], marks: []) }
@@ -250,7 +252,8 @@ extension History {
     var bins = [[Int]](repeating: [Int](repeating: 0, count: replicas.count), count: binCount)
     var marks: [Int: (kind: Mark, index: Int, commit: Int, count: Int)] = [:]
     func mark(_ kind: Mark, _ index: Int, _ commit: Int) {
-      let bucket = place(axes[commit], of: Self.markBucketsMax) * 8 + (Mark.allCases.firstIndex(of: kind) ?? 0)
+      let bucket =
+        place(axes[commit], of: Self.markBucketsMax) * 8 + (Mark.allCases.firstIndex(of: kind) ?? 0)
       marks[bucket] = (kind, index, commit, (marks[bucket]?.count ?? 0) + 1)
     }
     let matcher = Matcher(filter, in: self)
@@ -281,7 +284,9 @@ extension History {
   private func marks(of commit: Int) -> [Mark] {
     let flags = flags[commit]
     guard !flags.isEmpty else { return [] }
-    return [(Flags.isUndo, Mark.undo), (.isErasure, .erasure), (.isAfterSync, .sync)].filter { flags.contains($0.0) }.map(\.1)
+    return [(Flags.isUndo, Mark.undo), (.isErasure, .erasure), (.isAfterSync, .sync)].filter {
+      flags.contains($0.0)
+    }.map(\.1)
   }
 
   /// Those that commits carry themselves.

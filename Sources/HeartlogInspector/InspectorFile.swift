@@ -46,7 +46,8 @@ package struct InspectorFile {
     var now: Milliseconds
 
     package init(
-      moment: String?, library: String?, now: Milliseconds, contains: @escaping (CommitPosition, Milliseconds) -> Bool
+      moment: String?, library: String?, now: Milliseconds,
+      contains: @escaping (CommitPosition, Milliseconds) -> Bool
     ) {
       (self.moment, self.library, self.now, self.contains) = (moment, library, now, contains)
     }
@@ -62,7 +63,9 @@ package struct InspectorFile {
   /// Reads a store.
   ///
   /// - Returns: The file, and the damage that was found.
-  package static func make(of store: InspectedStore, _ scope: Scope) throws -> (page: [UInt8], findings: [Finding]) {
+  package static func make(of store: InspectedStore, _ scope: Scope) throws -> (
+    page: [UInt8], findings: [Finding]
+  ) {
     var file = InspectorFile(store: store, scope: scope)
     try file.ask()
     let (log, findings) = try file.log()
@@ -87,8 +90,11 @@ package struct InspectorFile {
     }
     digest = json["digest"]?.string ?? ""
     keep(status, of: ["status"])
-    for words in [["devices"], ["devices", "--keys"], ["verify"], ["doctor"], ["places"]] { keep(store.run(words), of: words) }
-    let libraries = scope.library.map { [$0] } ?? (json["libraries"]?.array ?? []).compactMap { $0["name"]?.string }
+    for words in [["devices"], ["devices", "--keys"], ["verify"], ["doctor"], ["places"]] {
+      keep(store.run(words), of: words)
+    }
+    let libraries =
+      scope.library.map { [$0] } ?? (json["libraries"]?.array ?? []).compactMap { $0["name"]?.string }
     for library in [nil] + libraries.map(Optional.some) {
       for period in ["day", "week", "month"] {
         let words = ["stats"] + (library.map { [$0] } ?? []) + ["--by", period]
@@ -101,7 +107,8 @@ package struct InspectorFile {
     let lines = answer.lines.split(separator: UInt8(ascii: "\n")).joined(separator: [UInt8(ascii: ",")])
     let message = Self.json { $0.value(answer.message) }
     answers.append(
-      json: Self.json { $0.value(words.joined(separator: " ")) } + Array(":{\"exit\":\(answer.exitCode),\"lines\":[".utf8)
+      json: Self.json { $0.value(words.joined(separator: " ")) }
+        + Array(":{\"exit\":\(answer.exitCode),\"lines\":[".utf8)
         + Array(lines) + Array("],\"error\":".utf8) + message + [UInt8(ascii: "}")])
   }
 
@@ -140,7 +147,9 @@ package struct InspectorFile {
 
     func appendEvent(_ record: EventRecord, of commit: Commit) {
       var other: [UInt8] = []
-      var (item, action, date, written): (Int, String, [UInt8], [UInt8]) = (-1, "x", Array("null".utf8), Array("null".utf8))
+      var (item, action, date, written): (Int, String, [UInt8], [UInt8]) = (
+        -1, "x", Array("null".utf8), Array("null".utf8)
+      )
       switch record {
       case .event(let event):
         guard scope.library.map({ $0.hasSameBytes(as: event.library) }) ?? true else { break }
@@ -206,11 +215,13 @@ package struct InspectorFile {
       let number = commit.number.rawValue
       if numbers[place] == 0 { firstSequences[place] = commit.firstSequence.rawValue }
       if !commit.heads.isEmpty {
-        let known = commit.heads.compactMap { head in places["\(head.replica)"].map { "\($0),\(head.commit)" } }
+        let known = commit.heads.compactMap { head in places["\(head.replica)"].map { "\($0),\(head.commit)" }
+        }
         heads.append(json: Array("\"\(history.count)\":[\(known.joined(separator: ","))]".utf8))
       }
       let values: [Int64] = [
-        Int64(place), Int64(number - numbers[place]), commit.wallTime - wall, commit.stamp.milliseconds - stamp,
+        Int64(place), Int64(number - numbers[place]), commit.wallTime - wall,
+        commit.stamp.milliseconds - stamp,
         Int64(commit.stamp.rawValue & 0xFFFF), Int64(names.origins.place(of: commit.origin ?? "")),
         Int64(commit.eventCount),
       ]
@@ -222,9 +233,12 @@ package struct InspectorFile {
 
     let marked =
       try store.conflicts().compactMap { history.commit(of: $0) }.map { (History.Mark.conflict, $0) }
-      + reader.findings.compactMap { history.commit(before: $0) }.map { (History.Mark.loss, $0) } + history.marks
+      + reader.findings.compactMap { history.commit(before: $0) }.map { (History.Mark.loss, $0) }
+      + history.marks
     var marks = Column()
-    for (kind, commit) in marked { marks.append(json: Array("{\"kind\":\"\(kind.rawValue)\",\"commit\":\(commit)}".utf8)) }
+    for (kind, commit) in marked {
+      marks.append(json: Array("{\"kind\":\"\(kind.rawValue)\",\"commit\":\(commit)}".utf8))
+    }
     var members: [(name: String, json: [UInt8])] = [
       ("origins", Self.list(names.origins.all)), ("libraryNames", Self.list(names.libraries.all)),
       ("items", Self.array(itemColumn)), ("texts", Self.list(names.fields.all)),
@@ -242,7 +256,8 @@ package struct InspectorFile {
       ("others", Self.object(others)), ("marks", Self.array(marks)),
     ]
     if firstSequences.contains(where: { $0 != 1 }) {
-      members.append(("firstSequences", Array("[\(firstSequences.map(String.init).joined(separator: ","))]".utf8)))
+      members.append(
+        ("firstSequences", Array("[\(firstSequences.map(String.init).joined(separator: ","))]".utf8)))
     }
     return (members, reader.findings)
   }
@@ -262,9 +277,13 @@ package struct InspectorFile {
     }
   }
 
-  private static func array(_ column: Column) -> [UInt8] { [UInt8(ascii: "[")] + column.text + [UInt8(ascii: "]")] }
+  private static func array(_ column: Column) -> [UInt8] {
+    [UInt8(ascii: "[")] + column.text + [UInt8(ascii: "]")]
+  }
 
-  private static func object(_ column: Column) -> [UInt8] { [UInt8(ascii: "{")] + column.text + [UInt8(ascii: "}")] }
+  private static func object(_ column: Column) -> [UInt8] {
+    [UInt8(ascii: "{")] + column.text + [UInt8(ascii: "}")]
+  }
 
   private static func object(_ members: [(name: String, json: [UInt8])]) -> [UInt8] {
     var column = Column()

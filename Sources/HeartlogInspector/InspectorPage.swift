@@ -13,13 +13,16 @@ enum InspectorPage {
   private static let files: [(name: String, bytes: [UInt8])] = {
     var files: [(name: String, bytes: [UInt8])] = []
     while let file = heartlog_page_file(files.count)?.pointee {
-      files.append((String(cString: file.name), Array(UnsafeBufferPointer(start: file.bytes, count: file.count))))
+      files.append(
+        (String(cString: file.name), Array(UnsafeBufferPointer(start: file.bytes, count: file.count))))
     }
     return files
   }()
 
   private static func file(_ name: String) -> [UInt8] {
-    guard let file = files.first(where: { $0.name == name }) else { preconditionFailure("page.c lacks \(name)") }
+    guard let file = files.first(where: { $0.name == name }) else {
+      preconditionFailure("page.c lacks \(name)")
+    }
     return file.bytes
   }
 
@@ -36,8 +39,12 @@ enum InspectorPage {
     let style = "<style>" + String(decoding: style, as: UTF8.self) + "</style>"
     let script = "<script>" + String(decoding: script, as: UTF8.self) + "</script>"
     let parts = [
-      (link, "<meta http-equiv=\"Content-Security-Policy\" content=\"\(policy)\">\n" + style), (scriptLink, ""),
-      ("</body>", "<script type=\"application/json\" id=\"heartlog-data\">\(data)</script>\n\(script)\n</body>"),
+      (link, "<meta http-equiv=\"Content-Security-Policy\" content=\"\(policy)\">\n" + style),
+      (scriptLink, ""),
+      (
+        "</body>",
+        "<script type=\"application/json\" id=\"heartlog-data\">\(data)</script>\n\(script)\n</body>"
+      ),
     ]
     var text = String(decoding: html, as: UTF8.self)
     for (mark, replacement) in parts {

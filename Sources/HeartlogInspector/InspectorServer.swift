@@ -62,7 +62,8 @@ private final class InspectorHandler: HTTPHandler {
 
   init(_ store: InspectedStore) throws(HeartlogError) {
     self.store = store
-    let live = try LiveHistory(store) { [weak self] changes in self?.tell("data: {\"count\":\(changes)}\n\n") }
+    let live = try LiveHistory(store) { [weak self] changes in self?.tell("data: {\"count\":\(changes)}\n\n")
+    }
     history.withLock { $0 = live }
   }
 
@@ -115,7 +116,9 @@ private final class InspectorHandler: HTTPHandler {
     if request.headers["origin"] != nil, request.header("origin") != "http://\(host)" {
       throw .refusal(403, "Another page asks")
     }
-    if let site = request.header("sec-fetch-site"), !["same-origin", "none"].contains(site) {
+    // A link elsewhere may lead to the page itself, which contains no data.
+    let isLink = request.method == "GET" && request.path == "/"
+    if let site = request.header("sec-fetch-site"), !["same-origin", "none"].contains(site), !isLink {
       throw .refusal(403, "Another page asks")
     }
     switch request.method {
@@ -200,7 +203,9 @@ private final class InspectorHandler: HTTPHandler {
 
   private func run(_ request: HTTPRequest) throws -> HTTPResponse {
     let asked: JSONValue
-    do { asked = try JSONValue.parse(request.body) } catch { throw HTTPResponse.refusal(400, "The body is no JSON") }
+    do { asked = try JSONValue.parse(request.body) } catch {
+      throw HTTPResponse.refusal(400, "The body is no JSON")
+    }
     guard let words = asked["words"]?.array?.map(\.string), !words.contains(nil) else {
       throw HTTPResponse.refusal(400, "\"words\" is a list of texts")
     }
@@ -209,7 +214,8 @@ private final class InspectorHandler: HTTPHandler {
     let from = max(0, asked["from"]?.count ?? 0)
     let count = asked["count"]?.count ?? .max
     var text = Array("{\"exit\":\(answer.exitCode),\"total\":\(lines.count),\"lines\":[".utf8)
-    text.append(contentsOf: lines.dropFirst(from).prefix(max(0, count)).joined(separator: [UInt8(ascii: ",")]))
+    text.append(
+      contentsOf: lines.dropFirst(from).prefix(max(0, count)).joined(separator: [UInt8(ascii: ",")]))
     var writer = JSONWriter()
     writer.value(answer.message)
     return Self.json(text + Array("],\"error\":".utf8) + writer.bytes + [UInt8(ascii: "}")])
@@ -352,7 +358,8 @@ private final class InspectorHandler: HTTPHandler {
           case .folded(let count, let commit): .folded(count, history.time(commit))
           case .event(let commit, let index): .event(history.replica(commit), history.number(commit), index)
           }
-        }, rows.compactMap { if case .event(let commit, _) = $0 { history.number(commit) } else { nil } }.count
+        },
+        rows.compactMap { if case .event(let commit, _) = $0 { history.number(commit) } else { nil } }.count
       )
     }
     let commits = wanted == 0 ? [:] : try commits(of: rows)
@@ -360,7 +367,8 @@ private final class InspectorHandler: HTTPHandler {
     for row in rows {
       if text.count > 1 { text.append(UInt8(ascii: ",")) }
       switch row {
-      case .folded(let count, let time): text += "{\"folded\":\(count),\"time\":\"\(RFC3339.text(time))\"}".utf8
+      case .folded(let count, let time):
+        text += "{\"folded\":\(count),\"time\":\"\(RFC3339.text(time))\"}".utf8
       case .event(let replica, let number, let index):
         guard let commit = commits[Head(replica: replica, commit: number)] else {
           throw HTTPResponse.refusal(503, "The log was changed meanwhile", retryAfter: 1)
@@ -379,9 +387,14 @@ private final class InspectorHandler: HTTPHandler {
   /// Reads the commits of rows from the log.
   private func commits(of rows: [PrintedRow]) throws -> [Head: Commit] {
     struct Enough: Error {}
-    let wanted = Set(rows.compactMap { row -> Head? in
-      if case .event(let replica, let number, _) = row { Head(replica: replica, commit: number) } else { nil }
-    })
+    let wanted = Set(
+      rows.compactMap { row -> Head? in
+        if case .event(let replica, let number, _) = row {
+          Head(replica: replica, commit: number)
+        } else {
+          nil
+        }
+      })
     var found: [Head: Commit] = [:]
     do {
       try LogReader(at: store.path).forEachCommit(where: { position, _ in

@@ -86,9 +86,11 @@ final class LiveHistory: Sendable {
     var isNew = state.withLock { !$0.isRead }
     func append() {
       isNew = isNew || !batch.isEmpty
-      isInOrder = isInOrder && state.withLock { state in
-        batch.allSatisfy { state.history.append($0, isPlayback: store.isPlayback) }
-      }
+      isInOrder =
+        isInOrder
+        && state.withLock { state in
+          batch.allSatisfy { state.history.append($0, isPlayback: store.isPlayback) }
+        }
       batch.removeAll(keepingCapacity: true)
     }
     try log.forEachCommit(where: { _, _ in isInOrder }) { commit in
@@ -112,7 +114,8 @@ final class LiveHistory: Sendable {
   }
 
   /// Reads the history, once the log was read to its end.
-  func read<R>(_ body: (inout History, _ marked: [(kind: History.Mark, commit: Int)]) throws -> R) throws -> R {
+  func read<R>(_ body: (inout History, _ marked: [(kind: History.Mark, commit: Int)]) throws -> R) throws -> R
+  {
     try state.withLock { state in
       while !state.isRead { self.state.wait(&state, milliseconds: 1_000) }
       if let failure = state.failure { throw failure }

@@ -381,16 +381,26 @@ final class PastStates: Sendable {
   }
 
   private let known = Mutex<[Known]>([])
-  private static let knownMax = 3
+  private static let knownMax = 6
+  /// The most items of all that are kept, unless one state has more: a state has some hundreds of bytes for each.
+  private static let itemsMax = 100_000
 
   func state(
     at moment: LogMoment, of store: FavoritesStore, otherwise replay: () throws -> State
   ) throws -> State {
-    let heads = store.read(\.heads)
+    let (heads, items) = store.read { state in
+      (state.heads, state.libraries.reduce(0) { $0 + state.counts(of: $1).items })
+    }
     return try known.withLock { known in
-      if let state = known.first(where: { $0.moment == moment && $0.heads == heads })?.state { return state }
+      if let index = known.firstIndex(where: { $0.moment == moment && $0.heads == heads }) {
+        known.append(known.remove(at: index))
+        return known[known.count - 1].state
+      }
+      // Before the next one takes its place.
+      let keptMax = max(1, min(Self.knownMax, Self.itemsMax / max(1, items)))
+      known = known.suffix(keptMax - 1)
       let state = try replay()
-      known = known.suffix(Self.knownMax - 1) + [Known(moment: moment, heads: heads, state: state)]
+      known.append(Known(moment: moment, heads: heads, state: state))
       return state
     }
   }

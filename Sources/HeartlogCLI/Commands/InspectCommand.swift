@@ -12,7 +12,8 @@ enum InspectCommand: Command {
   private static let readOnly = Option.flag("read-only", "Refuse everything that the page would write.")
   private static let file = Option.value(
     "output", short: "o", "FILE", .file,
-    "Write the page with its data as one file, which needs neither Heartlog nor a network; an existing file is replaced.")
+    "Write the page with its data as one file, which needs neither Heartlog nor a network; an existing file is replaced."
+  )
   private static let library = Option.value(
     "library", "LIBRARY", .library, "With --output: only the events of this library.")
 
@@ -47,7 +48,8 @@ enum InspectCommand: Command {
     let store = try inspected(context, isReadOnly: isFile || arguments.has(readOnly))
     guard isFile else { return try serve(store, arguments, context) }
     let moment = arguments.moment(.at)
-    let directory = moment == nil || moment?.last != nil ? nil : try ReplicaDirectory(at: context.storeDirectory())
+    let directory =
+      moment == nil || moment?.last != nil ? nil : try ReplicaDirectory(at: context.storeDirectory())
     let scope = InspectorFile.Scope(
       moment: arguments.text(.at), library: arguments.text(library), now: context.clock.now,
       contains: try moment.map { try EventFilter.bound(until: $0, in: directory) } ?? { _, _ in true })
@@ -114,13 +116,16 @@ enum InspectCommand: Command {
   private static func libraries(of registry: LibraryRegistry) -> [UInt8] {
     let objects = registry.descriptors.map { descriptor -> JSONObject in
       [
-        "name": descriptor.name, "titleFields": descriptor.titleFields, "subtitleFields": descriptor.subtitleFields,
+        "name": descriptor.name, "titleFields": descriptor.titleFields,
+        "subtitleFields": descriptor.subtitleFields,
         "fields": descriptor.fields.map { field -> JSONObject in
           ["name": field.name, "isQuiet": field.isQuiet]
         },
       ]
     }
-    return [UInt8(ascii: "[")] + objects.map(\.bytes).joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
+    return [UInt8(ascii: "[")] + objects.map(\.bytes).joined(separator: [UInt8(ascii: ",")]) + [
+      UInt8(ascii: "]")
+    ]
   }
 }
 
@@ -154,7 +159,8 @@ private struct InspectedCommands: Sendable {
         return error.exitCode.rawValue
       }
       return HeartlogCLI.run(
-        arguments: ["--json", "--store", path] + words, environment: environment, output: output, clock: clock,
+        arguments: ["--json", "--store", path] + words, environment: environment, output: output,
+        clock: clock,
         pastStates: pastStates)
     }
     let code = exitCode()

@@ -146,7 +146,8 @@ final class HubServer: @unchecked Sendable {
     var handlers = handlers
     handlers.context = Unmanaged.passUnretained(self).toOpaque()
     return try HTTPDaemon(
-      on: address, handlers, threads: threads, connections: connections, silenceSeconds: HubLimits.silenceSeconds,
+      on: address, handlers, threads: threads, connections: connections,
+      silenceSeconds: HubLimits.silenceSeconds,
       connectionBytes: HubLimits.headerBytesMax * 2, certificate: threads == 0 ? nil : certificate)
   }
 
@@ -267,7 +268,8 @@ final class HubServer: @unchecked Sendable {
     }
   }
 
-  private func send(_ answer: HTTPResponse, _ exchange: Exchange, _ connection: HTTPConnection) -> MHD_Result {
+  private func send(_ answer: HTTPResponse, _ exchange: Exchange, _ connection: HTTPConnection) -> MHD_Result
+  {
     (exchange.status, exchange.detail) = (answer.status, answer.detail)
     exchange.answer = nil
     exchange.request?.body = []

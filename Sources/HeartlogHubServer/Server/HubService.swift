@@ -136,7 +136,8 @@ struct HubService: Sendable {
     let (removed, admitted) = (try object.keys("remove"), try object.keys("admit"))
     let seconds = object["seconds"]?.int64 ?? 86_400
     guard 1...Int64(HubLimits.invitationSecondsMax) ~= seconds else {
-      throw HTTPResponse.refusal(400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
+      throw HTTPResponse.refusal(
+        400, "An invitation is good for 1 to \(HubLimits.invitationSecondsMax) seconds")
     }
     let end = WallClock.nanoseconds + Int(seconds) * 1_000_000_000
     let invited = Dictionary(try object.keys("invite").map { ($0, end) }) { first, _ in first }
