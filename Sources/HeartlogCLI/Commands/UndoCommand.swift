@@ -54,7 +54,8 @@ enum UndoCommand: Command {
       Self.library, Self.replica, onlyWith: "--since and --after",
       if: arguments.has(Self.since) || arguments.has(Self.after))
     let isDryRun = arguments.has(Self.dryRun)
-    let store = try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true, origin: Self.origin)
+    let store =
+      try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true, origin: Self.origin)
     let target = try target(of: arguments, in: store)
     let plan = try context.withByteProgress("reading the log") { progress in
       try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: context.note)

@@ -864,12 +864,16 @@ class FileSource {
     return found.reverse();
   }
 
-  /** Whether an event writes nothing but the place at which a book is played. */
+  /** Whether an event only says where something is played: all its fields are quiet, in this write or in its library. */
   isPlayback(event) {
     const item = this.itemOf[event];
-    if (item < 0 || this.data.libraryNames[this.data.items[item][0]] !== "books" || this.membership(event) !== null) return false;
+    if (item < 0 || this.data.events.action[event] !== "c" || !this.data.events.fields[event]?.length) return false;
+    const library = this.data.libraryNames[this.data.items[item][0]];
+    const fields = this.data.libraries.find(({ name }) => name === library)?.fields ?? [];
     let isPlayback = true;
-    this.eachField(event, name => { isPlayback &&= ["currentPosition", "lastPlayed"].includes(this.data.texts[name]); });
+    this.eachField(event, (name, _, isQuiet) => {
+      isPlayback &&= isQuiet || fields.some(field => field.isQuiet && field.name === this.data.texts[name]);
+    });
     return isPlayback;
   }
 

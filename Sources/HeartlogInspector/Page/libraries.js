@@ -9,7 +9,7 @@ let pictureCount = 0;
 function picture(attributes, title, description, ...children) {
   const id = `picture-${++pictureCount}`;
   return svg("svg", { role: "img", "aria-labelledby": `${id}-title`, "aria-describedby": `${id}-desc`, ...attributes },
-    svg("title", { id: `${id}-title` }, title), svg("desc", { id: `${id}-desc` }, description), ...children);
+    svg("title", { id: `${id}-title` }, title), svg("desc", { id: `${id}-desc` }, description), children);
 }
 
 /** A value in one line, as the command line shows it. */
@@ -45,8 +45,8 @@ function clockText(seconds) {
 // MARK: Values
 
 /** A value of a field as an element. A long text is cut. */
-function valueOf(value, kind = "") {
-  if (kind === "seconds" && Number.isFinite(value)) return el("span", {}, `${clockText(value)} (${value} s)`);
+function valueOf(value, isSeconds = false) {
+  if (isSeconds && Number.isFinite(value)) return el("span", {}, `${clockText(value)} (${value} s)`);
   if (value === true || value === false) return el("span", {}, value ? "yes" : "no");
   if (typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value)) return time(value);
   const text = lineOf(value);
@@ -61,15 +61,6 @@ function definitions(rows) {
   return el("dl", { class: "fields" }, ...rows.flatMap(([name, value]) => [el("dt", {}, bdi(name)), el("dd", {}, value)]));
 }
 
-const fieldWords = {
-  creators: "creators", publishers: "publishers", mediatype: "media type", desc: "description", iconUrlString: "icon",
-  archiveTitle: "archive", archiveIdentifier: "archive id", dateAdded: "added", summary: "summary", categories: "categories",
-  publishedDate: "published", updatedDate: "updated", pdfURL: "PDF", linkURL: "link", author: "author", fileURL: "file",
-  downloadURL: "download", isDownloaded: "on this device", coverImageURL: "cover", coverFileURL: "cover file",
-  playbackSpeed: "speed", skipForwardInterval: "skip forward", skipBackwardInterval: "skip backward",
-  simulateChapters: "simulate chapters", simulatedChapterLength: "length of a simulated chapter",
-  rewindAfterInterruption: "rewind after an interruption", currentBookID: "current book", lastPlayed: "last played",
-};
 const secondsFields = new Set(["duration", "currentPosition", "skipForwardInterval", "skipBackwardInterval",
   "simulatedChapterLength", "rewindAfterInterruption"]);
 
@@ -78,12 +69,10 @@ function otherFields(library, item, shown) {
   const fields = item.fields || {};
   const order = ((knownLibraries.get(library) || {}).fields || []).map(field => field.name);
   const place = name => order.includes(name) ? order.indexOf(name) : order.length;
-  const words = knownLibraries.has(library) ? fieldWords : {};
   return Object.keys(fields)
     .filter(name => !shown.includes(name) && name !== "@note" && !name.startsWith("@in/") && fields[name] !== null)
     .sort((one, other) => place(one) - place(other) || (one < other ? -1 : 1))
-    .map(name => [Object.hasOwn(words, name) ? words[name] : name,
-      valueOf(fields[name], knownLibraries.has(library) && secondsFields.has(name) ? "seconds" : "")]);
+    .map(name => [name, valueOf(fields[name], secondsFields.has(name))]);
 }
 
 // MARK: Cards
@@ -91,42 +80,41 @@ function otherFields(library, item, shown) {
 /** What a library means for one item. */
 function itemCard(library, item) {
   const fields = item.fields || {};
-  const make = Object.hasOwn(cards, library) ? cards[library] : () => ({ shown: [], parts: [] });
-  const { shown, parts } = make(item, fields);
+  const make = Object.hasOwn(cards, library) ? cards[library] : () => ({});
+  const { shown = [], parts = [], first = [] } = make(item, fields);
   const collections = Object.keys(fields).filter(name => name.startsWith("@in/") && fields[name] !== null);
-  const rows = otherFields(library, item, shown);
+  const rows = [...first, ...otherFields(library, item, shown)];
   if (collections.length > 0) {
     rows.unshift(["in collections", el("ul", { class: "inline-list" },
       ...collections.map(name => el("li", {}, bdi(name.slice(4)))))]);
   }
   const note = fields["@note"] === undefined || fields["@note"] === null ? null
     : el("blockquote", { class: "note" }, el("span", { class: "label" }, "Note: "), valueOf(fields["@note"]));
-  const all = [...parts, note, definitions(rows)].filter(part => part !== null);
-  return el("div", { class: "card" }, ...all.length > 0 ? all : [el("p", { class: "faint" }, "This item has no fields.")]);
+  return el("div", { class: "card" }, parts, note, definitions(rows));
 }
 
+/** Of each library what a card shows apart from the fields: pictures, first rows of the list, fields that are in them. The title is a heading. */
 const cards = {
   archives(item, fields) {
-    return { shown: [], parts: [drawnCover(titleOf("archives", { fields: { title: fields.title } }) || item.id)] };
+    return { shown: ["title"], parts: [drawnCover(lineOf(fields.title) || item.id)] };
+  },
+  tracks() {
+    return { shown: ["title"] };
   },
   breeds(item, fields) {
-    return { shown: [], parts: [breedTile(lineOf(fields.breed) || item.id),
-      definitions([["image", el("bdi", { class: "value" }, item.id)]])] };
+    return { parts: [breedTile(lineOf(fields.breed) || item.id)], first: [["image", el("bdi", { class: "value" }, item.id)]] };
   },
-  cities(item, fields) {
+  cities(item) {
     const place = placeOf(item);
-    const shown = place ? ["lat", "lon"] : [];
-    return { shown, parts: [place ? cityMap([place]) : null,
-      place ? definitions([["coordinates", coordinates(place)]]) : el("p", {}, "Without coordinates, the city is on no map.")] };
+    if (!place) return { shown: ["name"], parts: [el("p", {}, "Without coordinates, the city is on no map.")] };
+    return { shown: ["name", "lat", "lon"], parts: [cityMap([place])], first: [["coordinates", coordinates(place)]] };
   },
   papers(item, fields) {
-    return { shown: ["title", "authors", "doi"].filter(name => name !== "doi" || typeof fields.doi === "string"),
-      parts: [bibliographyEntry(item, fields)] };
+    return { shown: ["title", "authors", typeof fields.doi === "string" ? "doi" : ""], parts: [bibliographyEntry(item, fields)] };
   },
   books(item, fields) {
     const duration = numberIn(fields, "duration");
-    if (duration === null || duration <= 0) return { shown: [], parts: [] };
-    return { shown: ["duration", "currentPosition", "playbackSpeed", "speed", "chapters", "bookmarks"], parts: [bookPlayer(fields, duration)] };
+    return duration === null || duration <= 0 ? { shown: ["title"] } : bookPlayer(fields, duration);
   },
 };
 
@@ -152,18 +140,14 @@ function drawnCover(title) {
     svg("text", { x: 50, y: 58, "text-anchor": "middle", "font-size": 42, fill: "#fff" }, initials(title)));
 }
 
+/** A dog, in the color of its breed. */
 function breedTile(breed) {
-  const hue = hueOf(breed);
-  const coat = `hsl(${hue % 40 + 15} 45% ${45 + hue % 30}%)`;
-  const dark = "#2b211a";
+  const hue = hueOf(breed), dark = "#2b211a";
+  const oval = (cx, cy, rx, ry, fill) => svg("ellipse", { cx, cy, rx, ry, fill });
   return svg("svg", { class: "cover", viewBox: "0 0 100 100", "aria-hidden": "true" },
     svg("rect", { width: 100, height: 100, rx: 6, fill: `hsl(${hue} 35% 28%)` }),
-    svg("circle", { cx: 50, cy: 52, r: 28, fill: coat }),
-    svg("ellipse", { cx: 25, cy: 46, rx: 9, ry: 21, fill: dark, transform: "rotate(14 25 46)" }),
-    svg("ellipse", { cx: 75, cy: 46, rx: 9, ry: 21, fill: dark, transform: "rotate(-14 75 46)" }),
-    svg("ellipse", { cx: 50, cy: 64, rx: 15, ry: 12, fill: "#f4ead9" }),
-    svg("circle", { cx: 40, cy: 45, r: 3.5, fill: dark }), svg("circle", { cx: 60, cy: 45, r: 3.5, fill: dark }),
-    svg("ellipse", { cx: 50, cy: 60, rx: 5, ry: 3.5, fill: dark }));
+    oval(50, 52, 28, 28, `hsl(${hue % 40 + 15} 45% ${45 + hue % 30}%)`), oval(24, 48, 8, 21, dark), oval(76, 48, 8, 21, dark),
+    oval(50, 64, 15, 12, "#f4ead9"), oval(40, 45, 3.5, 3.5, dark), oval(60, 45, 3.5, 3.5, dark), oval(50, 60, 5, 3.5, dark));
 }
 
 /** One entry of a bibliography, as text to copy. */
@@ -204,8 +188,9 @@ function bookPlayer(fields, duration) {
   const rows = [["position", summary]];
   if (current) rows.push(["chapter", bdi(current.title)]);
   if (speed !== null) rows.push(["speed", `${speed} ×`]);
-  return el("div", {}, line, definitions(rows),
-    marksList("chapters", chapters, fields.chapters), marksList("bookmarks", bookmarks, fields.bookmarks));
+  const lists = [marksList("chapters", chapters, fields.chapters), marksList("bookmarks", bookmarks, fields.bookmarks)];
+  return { shown: ["title", "duration", "currentPosition", "playbackSpeed", "speed", ...chapters.length ? ["chapters"] : [], ...bookmarks.length ? ["bookmarks"] : []],
+    parts: [line, ...lists], first: rows };
 }
 
 /** Chapters and bookmarks: numbers of seconds, or objects with a time and perhaps a title. */
@@ -256,7 +241,7 @@ function cityMap(places) {
   const { top, left, height } = mapExtent(places);
   const scale = 300 / height;
   const x = lon => (lon - left) * scale, y = lat => (top - lat) * scale;
-  const step = [1, 2, 5, 10, 15, 30].find(step => height / step <= 7) || 30;
+  const step = [1, 2, 5, 10, 15, 30].find(step => height / step <= 4) || 30;
   const lines = [], labels = [];
   const label = (text, px, py, kind) => {
     const element = el("span", { class: `map-label ${kind}`, "aria-hidden": "true" }, bdi(text));
@@ -272,12 +257,17 @@ function cityMap(places) {
     lines.push(svg("line", { class: lat === 0 ? "axis" : "", x1: 0, x2: 600, y1: y(lat), y2: y(lat) }));
     if (y(lat) > 15 && y(lat) < 270) label(degrees(lat, "N", "S"), 0, y(lat), "degree-y");
   }
-  const named = [];
+  const boxes = [];
   for (const place of places.length <= 20 ? places : []) {
-    const [px, py] = [x(place.lon), y(place.lat)];
-    if (named.some(([ox, oy]) => Math.abs(ox - px) < 130 && Math.abs(oy - py) < 24)) continue;
-    named.push([px, py]);
-    label(place.name, px, py, px > 440 ? "place before" : "place");
+    const [px, py, length] = [x(place.lon), y(place.lat), 14 + 13 * place.name.length];
+    const sides = [["place", px + 6, px + length], ["place before", px - length, px - 6]];
+    // A name stands where it covers neither a dot nor another name; in a map of one place always.
+    const free = sides.find(([, from, to]) => from > 0 && to < 600
+      && !places.some(other => x(other.lon) > from && x(other.lon) < to && Math.abs(y(other.lat) - py) < 16)
+      && !boxes.some(box => box.from < to && box.to > from && Math.abs(box.py - py) < 28)) || (places.length === 1 ? sides[0] : null);
+    if (!free) continue;
+    boxes.push({ from: free[1], to: free[2], py });
+    label(place.name, px, py, free[0]);
   }
   const list = places.map(place => `${place.name}: ${coordinates(place)}`).join("; ");
   const drawn = picture({ viewBox: "0 0 600 300" }, places.length === 1 ? `Map with ${places[0].name}` : `Map with ${places.length} cities`, list,

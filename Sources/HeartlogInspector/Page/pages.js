@@ -90,7 +90,8 @@ function isNow(context) { return context.at === null || context.at === undefined
 function atMoment(context, words) { return isNow(context) ? words : [...words, "--at", context.at]; }
 
 function nowRemark(context) {
-  return isNow(context) ? null : el("p", { class: "faint" }, "This page shows the store as it is now, whatever moment the slider is at.");
+  return isNow(context) ? null : el("p", { class: "faint" }, "Whatever moment the slider is at, this page shows the store as it is"
+    + (context.source.fileHeader ? " at the newest moment of this file." : " now."));
 }
 
 /** A button with an item; its title comes a little later. */
@@ -108,7 +109,7 @@ async function fillTitles(context, buttons) {
   for (const { button, library, id, title } of buttons) {
     const key = JSON.stringify([library, id]);
     if (!titles.has(key)) {
-      const answer = await context.source.run(atMoment(context, ["show", library, "--", id])).catch(() => null);
+      const answer = await context.source.run(itemWords("show", { library, id }, atMoment(context, []))).catch(() => null);
       if (!answer || !button.isConnected) return;
       titles.set(key, answer.lines.length > 0 ? titleOf(library, answer.lines[0]) : "");
     }
@@ -153,6 +154,7 @@ const bad = text => el("span", { class: "bad" }, `✗ ${text}`);
 // MARK: Conflicts
 
 async function conflictsPage(context, again) {
+  if (isBeforeAll(state.here)) return [el("p", {}, "There were no conflicts before the first commit.")];
   const { names } = await devicesOf(context);
   const source = context.source;
   const all = atMoment(context, ["conflicts"]);
@@ -175,38 +177,36 @@ async function conflictsPage(context, again) {
     answer.exit === 0 ? null : problem(answer.error),
     el("p", {}, el("strong", {}, answer.total === 0 ? "No open conflicts" : plural(answer.total, "open conflict")), where, isNow(context) ? "." : " at this moment."),
     answer.total === 0 ? null : el("p", { class: "faint" }, "In an open conflict, devices gave a favorite or a field different values, and none had seen "
-      + "what the others wrote. All devices show the later write. The others are kept until a device that has seen all of them writes again."),
+      + "what the others wrote. All devices show the later write; the others are kept."),
     isNow(context) || source.readOnly ? null : el("p", { class: "faint" }, "To choose a side, go to the newest moment first."),
     list, row,
   ];
 }
-
-function stampTime(stamp) { return parseInt(stamp.slice(0, 12), 16); }
 
 function sideValue(conflict, write) {
   if (conflict.register === "field") return write.value === null || write.value === undefined ? "(none)" : valueOf(write.value);
   return write.isFavorite ? ["♥ favorite since ", time(write.favoritedDate, "second")] : "♡ not a favorite";
 }
 
-function whyShown([shown, other]) {
-  if (shown.stamp === other.stamp) return "The stamps are equal. The first side is shown because its replica is the higher one.";
-  if (stampTime(shown.stamp) === stampTime(other.stamp)) return "The first side is shown because its stamp is later: in the same millisecond, the counter decides.";
-  return "The first side is shown because its stamp is later.";
+/** Who knew what, and why one side is shown. */
+function whyShown(writes) {
+  const [shown, other] = writes;
+  const knew = writes.length === 2 ? "Neither had seen the other’s write" : "None had seen the others’ writes";
+  if (shown.stamp === other.stamp) return `${knew}. The stamps are equal, so the higher replica is shown.`;
+  return `${knew}. The later stamp is shown${stampMs(shown.stamp) === stampMs(other.stamp) ? "; both are of one millisecond, and the counter decides" : ""}.`;
 }
 
 function conflictCard(conflict, button, context, names, again) {
   const writes = conflict.writes;
   const about = conflict.register === "field" ? ["field ", bdi(conflict.field)] : "favorite or not";
-  const knew = writes.length === 2 ? "Neither device had seen the other’s write. " : "None of the devices had seen the others’ writes. ";
-  const isSame = writes.every(write => write.replica === writes[0].replica);
-  return el("article", { class: "conflict" }, el("h3", {}, button), el("p", {}, about),
+  return el("article", { class: "conflict-card" }, el("h3", {}, button), el("p", {}, about),
     el("ul", { class: "sides" }, writes.map(write => el("li", { class: write.isShown ? "shown" : "" },
       el("p", { class: "side" }, write.isShown ? "✓ shown" : "other"), el("p", {}, sideValue(conflict, write)),
       el("p", { class: "faint" }, deviceLabel(write.replica, names), `, event ${write.sequence}`, el("br"),
-        time(stampTime(write.stamp), "second"), ", stamp ", el("code", {}, write.stamp)),
+        time(stampMs(write.stamp), "second"), ", stamp ", el("code", {}, write.stamp)),
       context.source.readOnly || !isNow(context) ? null : el("button", { type: "button",
-        onclick: () => chooseConflictSide(conflict, write, context, names, again) }, write.isShown ? "Choose this, which is shown" : "Choose this instead")))),
-    el("p", { class: "faint" }, isSame ? "" : knew, whyShown(writes)));
+        onclick: () => chooseConflictSide(conflict, write, context, names, again) }, write.isShown ? "Keep this" : "Choose this")))),
+    el("p", { class: "faint" }, whyShown(writes)));
 }
 
 async function chooseConflictSide(conflict, write, context, names, again) {
@@ -236,21 +236,19 @@ async function devicesPage(context, again) {
   ];
 }
 
-function clockWords(device) {
-  const ahead = device.wallClockAheadSeconds;
-  if (ahead >= 1) return `its clock is ${ahead >= 3600 ? plural(Math.round(ahead / 360) / 10, "hour") : plural(ahead, "second")} ahead`;
-  if (device.latestTime && Date.parse(device.latestTime) > Date.now()) return `its clock was ahead, at ${timeText(device.latestTime)}, and was set back`;
-  return "not ahead";
+function clockWords({ wallClockAheadSeconds: ahead, latestTime }) {
+  if (ahead >= 1) return `${ahead >= 3600 ? plural(Math.round(ahead / 360) / 10, "hour") : plural(Math.round(ahead), "second")} ahead`;
+  return latestTime && Date.parse(latestTime) > Date.now() ? `was ahead, at ${timeText(latestTime)}, and was set back` : "not ahead";
 }
 
 function standing(device) {
-  const remarks = [device.isOwn ? "this device" : "", device.isRetired ? "retired" : "",
-    device.isEnded ? "forked: its two histories continue as separate replicas" : ""];
-  return remarks.filter(remark => remark).join(", ") || "in use";
+  return [device.isOwn && "this device", device.isRetired && "retired", device.isEnded && "forked: its two histories continue as separate replicas"]
+    .filter(remark => remark).join(", ") || "in use";
 }
 
 function signedWords(commits, signed) {
   if (!signed) return "nothing signed";
+  if (signed > commits) return `commit ${number(signed)}; only ${number(commits)} can be read here`;
   return commits > signed ? `commit ${number(signed)}; ${number(commits - signed)} later not signed` : `commit ${number(signed)}, all`;
 }
 
@@ -345,7 +343,7 @@ function verificationParts(answer, own) {
     dataTable("The streams of the devices", ["device", "result", figures("commits"), figures("events"), figures("signed"), figures("not signed"), "key", "root"],
       streams.map(stream => [
         deviceLabel(stream.replica, names), stream.isSound ? good("sound") : bad("damaged"), number(stream.commits), number(stream.events),
-        number(stream.signedCommits), number(stream.commits - stream.signedCommits),
+        number(stream.signedCommits), number(Math.max(0, stream.commits - stream.signedCommits)),
         !stream.fingerprint ? "none" : own.has(stream.replica) ? "own" : stream.isTrusted ? "confirmed" : "not confirmed", el("code", { class: "root" }, stream.root)])),
     snapshots.length === 0 ? null : dataTable("The snapshots, which the log does not need", ["snapshot", "result", figures("events")],
       snapshots.map(snapshot => [bdi(snapshot.snapshot),
@@ -359,7 +357,7 @@ function verificationParts(answer, own) {
 
 /** What is known of a stream after verification. */
 function meaningOf(stream, own) {
-  const sentences = [], signed = stream.signedCommits, later = stream.commits - signed, commits = plural(stream.commits, "commit");
+  const sentences = [], signed = Math.min(stream.commits, stream.signedCommits), later = stream.commits - signed, commits = plural(stream.commits, "commit");
   if (stream.finding) {
     sentences.push(stream.finding.verdict === "torn" ? "The last batch was not finished, which is no damage: it was never acknowledged."
       : `Damaged: ${stream.finding.reason}${stream.finding.file ? `, ${stream.finding.file}` : ""}${stream.finding.offset === undefined ? "" : `, offset ${stream.finding.offset}`}.`);
@@ -409,25 +407,21 @@ function doctorParts(answer) {
 
 // MARK: Statistics
 
-const statisticsChoice = { library: undefined, by: "day" };
+let statisticsPeriod = "day";
 
 async function statisticsPage(context, again) {
-  const choice = statisticsChoice;
-  const library = choice.library ?? context.library ?? "";
-  const status = await context.source.run(atMoment(context, ["status"]));
-  const names = status.lines.length > 0 ? status.lines[0].libraries.map(entry => entry.name) : [];
-  const answer = await context.source.run(atMoment(context, ["stats", ...library ? [library] : [], "--by", choice.by]));
-  const pick = (label, values, value, change) => el("label", {}, `${label} `, el("select", { onchange: event => { change(event.target.value); again(); } },
-    values.map(([key, text]) => el("option", { value: key, selected: key === value }, text))));
-  const libraries = [["", "all"], ...[...new Set([...names, ...library ? [library] : []])].map(name => [name, name])];
+  if (isBeforeAll(state.here)) return [el("p", {}, "There were no events before the first commit.")];
+  const by = statisticsPeriod;
+  const answer = await context.source.run(atMoment(context, ["stats", ...context.library ? [context.library] : [], "--by", by]));
+  const choose = event => { statisticsPeriod = event.target.value; again(); };
   const periods = answer.lines.filter(line => line.kind === "period");
   const items = answer.lines.filter(line => line.kind === "item"), sources = answer.lines.filter(line => line.kind === "source");
   return [
-    el("p", { class: "choices" }, pick("Library", libraries, library, value => { choice.library = value; }),
-      pick("By", ["day", "week", "month"].map(by => [by, by]), choice.by, value => { choice.by = value; })),
-    context.replica ? el("p", { class: "faint" }, "These figures are of all devices.") : null,
+    el("p", { class: "choices" }, el("label", {}, "By ", el("select", { "data-key": "by", onchange: choose },
+      ["day", "week", "month"].map(period => el("option", { value: period, selected: period === by }, period)))),
+    el("span", { class: "faint" }, context.library ? ["Events of ", bdi(context.library)] : "Events of all libraries", context.replica ? ", of all devices" : "")),
     answer.exit === 0 ? null : problem(answer.error),
-    periods.length === 0 ? answer.exit === 0 ? el("p", {}, "No events.") : null : periodParts(periods, choice.by),
+    periods.length === 0 ? answer.exit === 0 ? el("p", {}, "No events.") : null : periodParts(periods, by),
     items.length === 0 ? null : tappedSection(items, context),
     sources.length === 0 ? null : pageSection("Events by device and origin", dataTable("Events by device and origin", ["device", "origin", figures("events")],
       sources.map(line => [deviceLabel(line.replica, new Map([[line.replica, line.name]])), line.origin ? bdi(line.origin) : "none", number(line.events)]))),
@@ -459,7 +453,7 @@ function periodParts(periods, by) {
   periods.forEach((period, index) => {
     const left = index === 0 ? 0 : periodsBetween(periods[index - 1], period, by);
     if (left > 0) rows.push([`… ${plural(left, by)} without events`, "", "", "", ""]);
-    rows.push([dayOf(period.start), ...[period.favorited, period.unfavorited, period.changed, period.favoritesAtEnd].map(number)]);
+    rows.push([el("span", { class: "day" }, dayOf(period.start)), ...[period.favorited, period.unfavorited, period.changed, period.favoritesAtEnd].map(number)]);
   });
   const drawn = periods.slice(-periodsDrawnMax);
   const which = drawn.length < periods.length ? `The latest ${drawn.length} ${by}s with events are drawn.` : "";
@@ -479,58 +473,56 @@ function chartFigure(caption, chart, legend) {
     el("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": caption }, chart));
 }
 
-/** What charts share: the place of each period, gaps, the first and other dates. */
-function chartFrame(periods, by) {
+/** A chart with a place for each period. `draw` answers shapes, by the places, their distance and the height of a value. */
+function chart(title, description, periods, by, low, high, draw) {
   const step = Math.max(8, Math.min(56, Math.floor(900 / (periods.length + 1))));
-  const places = [];
-  let x = 44;
+  const places = [], decoration = [];
+  let x = 44, free = 0;
   periods.forEach((period, index) => {
-    if (index > 0 && periodsBetween(periods[index - 1], period, by) > 0) x += 22;
+    if (index > 0 && periodsBetween(periods[index - 1], period, by) > 0) decoration.push(svg("text", { x: (x += 22) - 20, y: 178 }, "…"));
     places.push(x);
+    if (x >= free) {
+      decoration.push(svg("text", { x, y: 196 }, dayOf(period.start)));
+      free = x + 84;
+    }
     x += step;
   });
-  const every = Math.ceil(84 / step);
-  const labels = periods.map((period, index) => index % every === 0 && index + every * 0.6 <= periods.length || index === 0
-    ? svg("text", { x: places[index], y: 196 }, dayOf(period.start)) : null);
-  const gaps = periods.map((period, index) => index > 0 && periodsBetween(periods[index - 1], period, by) > 0
-    ? svg("text", { class: "gap", x: places[index] - 20, y: 178 }, "…") : null);
-  return { step, places, width: Math.max(x + 60, 320), decoration: [labels, gaps] };
+  const width = Math.max(x + 60, 320);
+  const y = value => 12 + 150 * (high - value) / (high - low);
+  return picture({ viewBox: `0 0 ${width} 204`, width, height: 204 }, title, `${description} The table below has the numbers.`,
+    scaleLines(low, high, y, width), draw(places, step, y), decoration);
 }
 
 /** Lines at round numbers, with the numbers. */
 function scaleLines(low, high, y, width) {
-  const step = [1, 2, 5, 10, 20, 50].flatMap(base => [base, base * 100, base * 10000, base * 1000000])
-    .sort((one, other) => one - other).find(step => (high - low) / step <= 5) || high;
+  const power = 10 ** Math.floor(Math.log10((high - low) / 5));
+  const step = Math.max(1, [1, 2, 5, 10].map(factor => factor * power).find(step => (high - low) / step <= 5));
   const lines = [];
   for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
     lines.push(svg("line", { class: value === 0 ? "axis" : "", x1: 38, x2: width, y1: y(value), y2: y(value) }),
-      svg("text", { x: 34, y: y(value) + 4, "text-anchor": "end" }, number(Math.abs(value))));
+      svg("text", { x: 34, y: y(value) + 4, "text-anchor": "end" }, Math.abs(value).toLocaleString("en-US", { notation: "compact" })));
   }
   return svg("g", { class: "scale" }, lines);
 }
 
 function eventsChart(periods, by) {
   const high = Math.max(1, ...periods.map(period => period.favorited + period.changed)), low = -Math.max(0, ...periods.map(period => period.unfavorited));
-  const { step, places, width, decoration } = chartFrame(periods, by);
-  const y = value => 12 + 150 * (high - value) / (high - low);
-  const bar = (kind, index, from, to) => to === from ? null
-    : svg("rect", { class: kind, x: places[index] + 1, y: y(to), width: Math.min(36, step - 3), height: y(from) - y(to) });
-  const bars = periods.map((period, index) => svg("g", {}, svg("title", {},
-    `${dayOf(period.start)}: ${period.favorited} added, ${period.unfavorited} removed, ${period.changed} changed`),
-  bar("added", index, 0, period.favorited), bar("changed", index, period.favorited, period.favorited + period.changed), bar("removed", index, -period.unfavorited, 0)));
   const sum = name => number(periods.reduce((total, period) => total + period[name], 0));
-  return picture({ viewBox: `0 0 ${width} 204`, width, height: 204 }, `Events by ${by}`,
-    `${plural(periods.length, by)} with events from ${dayOf(periods[0].start)} to ${dayOf(periods.at(-1).start)}: ${sum("favorited")} added, `
-    + `${sum("unfavorited")} removed, ${sum("changed")} changed. The table below has the numbers.`, scaleLines(low, high, y, width), bars, decoration);
+  return chart(`Events by ${by}`, `${plural(periods.length, by)} with events: ${sum("favorited")} added, ${sum("unfavorited")} removed, ${sum("changed")} changed.`,
+    periods, by, low, high, (places, step, y) => periods.map(({ start, favorited, unfavorited, changed }, index) => {
+      const bar = (kind, from, to) => to === from ? null
+        : svg("rect", { class: kind, x: places[index] + 1, y: y(to), width: Math.min(36, step - 3), height: y(from) - y(to) });
+      return svg("g", {}, svg("title", {}, `${dayOf(start)}: ${favorited} added, ${unfavorited} removed, ${changed} changed`),
+        bar("added", 0, favorited), bar("changed", favorited, favorited + changed), bar("removed", -unfavorited, 0));
+    }));
 }
 
 function favoritesChart(periods, by) {
   const values = periods.map(period => period.favoritesAtEnd), high = Math.max(1, ...values);
-  const { step, places, width, decoration } = chartFrame(periods, by);
-  const y = value => 12 + 150 * (1 - value / high), x = index => places[index] + Math.min(36, step - 3) / 2;
-  const dots = periods.map((period, index) => svg("circle", { class: "dot", cx: x(index), cy: y(values[index]), r: step < 12 ? 2 : 3.5 },
-    svg("title", {}, `${dayOf(period.start)}: ${plural(values[index], "favorite")}`)));
-  return picture({ viewBox: `0 0 ${width} 204`, width, height: 204 }, `Favorites at the end of each ${by}`,
-    `From ${values[0]} to ${values.at(-1)}, at most ${high}. The table below has the numbers.`, scaleLines(0, high, y, width),
-    svg("polyline", { class: "curve", points: values.map((value, index) => `${x(index)},${y(value)}`).join(" ") }), dots, decoration);
+  return chart(`Favorites at the end of each ${by}`, `From ${number(values[0])} to ${number(values.at(-1))}, at most ${number(high)}.`, periods, by, 0, high, (places, step, y) => {
+    const x = index => places[index] + Math.min(36, step - 3) / 2;
+    return [svg("polyline", { class: "curve", points: values.map((value, index) => `${x(index)},${y(value)}`).join(" ") }),
+      values.map((value, index) => svg("circle", { class: "dot", cx: x(index), cy: y(value), r: step < 12 ? 2 : 3.5 },
+        svg("title", {}, `${dayOf(periods[index].start)}: ${plural(value, "favorite")}`)))];
+  });
 }

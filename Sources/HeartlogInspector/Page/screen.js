@@ -27,6 +27,8 @@ function say(text, ...buttons) {
   const toast = el("div", { class: "toast" }, el("span", {}, text), buttons,
     el("button", { class: "quiet", "aria-label": "Dismiss", onclick: () => toast.remove() }, "×"));
   $("said").replaceChildren(toast);
+  // What offers an undo stays.
+  if (buttons.flat().length === 0) setTimeout(() => toast.remove(), 8000);
 }
 
 // Runs a command. An exit code other than 0, or one that the caller expects, is shown; damage (65) gives what is sound.
@@ -35,6 +37,11 @@ async function run(words, options = {}, expected = []) {
   if (answer.exit !== 0 && !expected.includes(answer.exit)) tell(answer.error || `heartlog ${words[0]} ended with ${answer.exit}.`);
   return { ...answer, lines: answer.lines.filter(line => !(line.partial && line.findings && !line.library && !line.digest)) };
 }
+
+const faint = (...children) => el("span", { class: "faint" }, ...children);
+
+// A button that a region makes again each time it is filled; `key` finds it then, for the focus and for keys.
+const button = (key, text, onclick, attributes = {}) => el("button", { "data-key": key, onclick, ...attributes }, text);
 
 // Replaces what a region shows and keeps the focus on what had it.
 function fill(region, ...children) {
@@ -48,7 +55,7 @@ function fill(region, ...children) {
 const eventID = event => `${event.replica}:${event.sequence}`;
 const shortID = id => id.replace(/^([0-9a-f]{8})[0-9a-f]*/, "$1");
 const stampMs = stamp => parseInt(stamp.slice(0, 12), 16);
-const deviceName = replica => state.devices.find(device => device.replica === replica)?.name || replica.slice(0, 8);
+const deviceName = replica => [...state.devices, ...state.facts?.devices || []].find(device => (device.replica || device.id) === replica)?.name || replica.slice(0, 8);
 const filters = () => Object.fromEntries(Object.entries(state.filters).filter(([, value]) => value));
 
 // The moment that the lists show, and the one before it if two are compared.
@@ -137,7 +144,7 @@ function momentOf(text) {
 
 // Where nothing happened for long, the band is folded: `pieces` are the spans with events, each with its place in pixels.
 const loadBand = coalesced(async () => {
-  const width = $("track").clientWidth || 600, bins = 400;
+  const width = Math.max(100, $("track").clientWidth), bins = 400;
   const whole = await state.source.band({ bins, ...state.view, ...filters() });
   state.devices = whole.devices;
   const from = state.view?.from ?? whole.first, to = state.view?.to ?? whole.last;
@@ -149,6 +156,7 @@ const loadBand = coalesced(async () => {
   state.band = { first: whole.first, last: whole.last, count: whole.count, pieces, width };
   drawBand();
   showHandles();
+  if (width !== Math.max(100, $("track").clientWidth)) setTimeout(loadBand);
 }, tell);
 
 function piecesOf(used, from, to) {
@@ -156,7 +164,7 @@ function piecesOf(used, from, to) {
   let begin = null, last = 0;
   used.forEach((isUsed, index) => {
     if (!isUsed) return;
-    if (begin !== null && index - last > used.length / 8) { pieces.push([begin, last]); begin = null; }
+    if (begin !== null && index - last > used.length / 8 && (index - last) * step > dayInMs) { pieces.push([begin, last]); begin = null; }
     if (begin === null) begin = index;
     last = index;
   });
@@ -250,7 +258,7 @@ function fold(before, after) {
     svg("path", { d: `M${x - 4} ${bandHeight + 4}l4 -8M${x} ${bandHeight + 4}l4 -8` }));
 }
 
-const tickSteps = [1, 2, 6, 12].map(hours => hours * dayInMs / 24).concat([1, 2, 7, 14, 30, 91, 182, 365, 1825, 3650, 36500].map(days => days * dayInMs));
+const tickSteps = [1, 5, 15, 30, 60, 120, 360, 720].map(minutes => minutes * 60000).concat([1, 2, 7, 14, 30, 91, 182, 365, 1825, 3650, 36500].map(days => days * dayInMs));
 
 // Dates below the bars, from midnights in the reader's zone on. The first of a piece has the year.
 function ticks(piece) {
@@ -260,10 +268,10 @@ function ticks(piece) {
   const places = [];
   for (let moment = midnight; moment <= piece.to && places.length <= most; moment += step) {
     const x = piece.x + piece.width * (moment - piece.from) / span;
-    if (x > piece.x + 78 && x + 40 < piece.x + piece.width) places.push([x, tickText(moment, step < dayInMs)]);
+    if (x > piece.x + (span < dayInMs ? 108 : 78) && x + 40 < piece.x + piece.width) places.push([x, tickText(moment, step < dayInMs)]);
   }
   const first = Math.min(piece.x, state.band.width - 66);
-  return [[first, timeText(piece.from, "day")], ...places].map(([x, text]) => svg("g", {},
+  return [[first, timeText(piece.from, span < dayInMs ? "minute" : "day")], ...places].map(([x, text]) => svg("g", {},
     svg("line", { class: "tick", x1: x, x2: x, y1: bandHeight, y2: bandHeight + 4 }), svg("text", { x: x + 3, y: bandHeight + 13 }, text)));
 }
 
@@ -334,7 +342,7 @@ function showHandles() {
   showSpan();
   const stop = current(), { from, to } = moments();
   fill($("moment"), el("strong", {}, stop.isLive ? "Live" : stop.time ? time(stop.time, "second") : "Before the first commit"),
-    el("span", { class: "faint" }, from ? [time(from.time || from.axis), " → ", to.isLive ? "now" : time(to.time || to.axis)]
+    faint(from ? [time(from.time || from.axis), " → ", to.isLive ? "now" : time(to.time || to.axis)]
       : stop.time ? [stop.isLive ? ["newest ", time(stop.time), ", "] : null, `${number(stop.index)} of ${plural(stop.count, "stop")}, `, bdi(deviceName(stop.replica)), ` c${stop.number}`]
         : `0 of ${plural(stop.count, "stop")}`));
   $("live").setAttribute("aria-pressed", !!stop.isLive);
@@ -492,6 +500,7 @@ async function showList(list) {
   const added = [...signs.values()].filter(sign => sign === "added").length, gone = [...signs.values()].filter(sign => sign === "gone").length;
   fill($("total"), `${plural(list.total, list.all ? "item" : "favorite")}${match ? " found" : ""}`, from ? `, +${added} −${gone}` : "");
   fill($("items"), rows.length ? rows : el("li", { class: "empty" }, match ? "Nothing found." : isBeforeAll(list.to) ? "Nothing was here yet." : "No favorites at this moment."));
+  if (!library) fill($("items"), el("li", { class: "empty" }, "The store is empty."));
   const chosen = $("items").querySelector("[aria-current]") || $("items").querySelector("button");
   if (chosen) chosen.tabIndex = 0;
   $("more").hidden = list.total <= items.length;
@@ -540,12 +549,12 @@ async function showFooter(status) {
   const heads = new Map(status.replicas.map(replica => [replica.id, replica.head]));
   const devices = state.facts.devices.map(device => {
     const seen = (device.signature?.witnesses || []).map(deviceName).join(", ");
-    return el("span", { class: "key" }, bdi(device.name || device.id.slice(0, 8)), el("span", { class: "faint" }, ` c${heads.get(device.id) || 0}`,
+    return el("span", { class: "key" }, bdi(device.name || device.id.slice(0, 8)), faint(` c${heads.get(device.id) || 0}`,
       device.isOwn ? ", this device" : "", device.isRetired ? ", retired" : "", seen ? [`, c${device.signature.commits} seen by `, bdi(seen)] : ""));
   });
   fill($("footer"), devices,
     state.facts.places.length ? el("span", { class: "key" }, "syncs with ", bdi(state.facts.places.map(place => place.place).join(", "))) : null,
-    el("span", { class: "key" }, `${number(status.events || 0)} events in ${number(status.commits || 0)} commits`),
+    el("span", { class: "key" }, `${plural(status.events || 0, "event")} in ${plural(status.commits || 0, "commit")}`),
     status.digest ? el("span", { class: "key" }, "digest ", el("code", { title: status.digest }, status.digest.slice(0, 16))) : null,
     el("a", { href: "#verification" }, "Verification"));
 }
@@ -595,17 +604,15 @@ const showItem = coalesced(async () => {
 function itemButtons(item, now, to, later) {
   const restored = later.filter(event => event.library);
   return el("div", { class: "bar" },
-    el("button", { "data-key": "toggle", onclick: () => toggleItem(item) }, "Toggle…"),
-    el("button", { "data-key": "note", onclick: () => editNote(item) }, "Note…"),
-    later.length === 0 ? null : el("button", { "data-key": "put-back", onclick: () => putBack(item, restored) }, `Put back to ${timeText(to.time || to.axis)}…`));
+    button("toggle", "Toggle…", () => toggleItem(item).catch(tell)), button("note", "Note…", () => editNote(item).catch(tell)),
+    restored.length ? button("put-back", `Put back to ${timeText(to.time || to.axis)}…`, () => putBack(item, restored)) : null);
 }
 
 function differences(then, now) {
   const names = [...new Set([...Object.keys(then?.fields || {}), ...Object.keys(now?.fields || {})])].sort();
   const rows = names.filter(name => JSON.stringify(then?.fields[name]) !== JSON.stringify(now?.fields[name]))
     .map(name => changeRow(name, then?.fields[name], now?.fields[name]));
-  const word = item => item?.isFavorite ? `♥ since ${timeText(item.favoritedDate)}` : "♡ not a favorite";
-  if (word(then) !== word(now)) rows.unshift(changeRow("favorite", word(then), word(now)));
+  if (favoriteWord(then) !== favoriteWord(now)) rows.unshift(changeRow("favorite", favoriteWord(then), favoriteWord(now)));
   return el("div", { class: "differences" }, el("h3", {}, "Between the two moments"), rows.length ? rows : el("p", { class: "faint" }, "Nothing differs."));
 }
 
@@ -615,18 +622,20 @@ function changeRow(name, old, now) {
     old === undefined || old === null ? null : [value("del", old), " → "], value("ins", now));
 }
 
+const favoriteWord = item => item?.isFavorite ? `♥ since ${item.favoritedDate ? timeText(item.favoritedDate) : "then"}` : "♡ not a favorite";
+// What a write says: of a membership, or of a field.
+const writeWord = write => write.isFavorite === undefined ? clipped(valueText(write.value)) : favoriteWord(write);
 const clipped = text => text.length > 240 ? `${text.slice(0, 240)}…` : text;
 
 function sinceWhen(blame) {
-  const button = el("button", { "data-key": "blame", class: "quiet", "aria-expanded": String(!!blame), onclick: () => { state.showsBlame = !state.showsBlame; showItem(); } }, "Since when?");
-  if (!blame) return button;
+  const opener = button("blame", "Since when?", () => { state.showsBlame = !state.showsBlame; showItem(); }, { class: "quiet", "aria-expanded": String(!!blame) });
+  if (!blame) return opener;
   const writer = write => [time(write.time), ", ", bdi(write.name || deviceName(write.replica)), " ", el("code", {}, shortID(eventID(write)))];
-  const word = write => write.register === "membership" || write.isFavorite !== undefined ? (write.isFavorite ? "♥ favorite" : "♡ not a favorite") : clipped(valueText(write.value));
-  return [button, el("p", { class: "faint" }, "As of now, whatever the slider shows:"), el("dl", { class: "blame" }, blame.lines.map(line => [
+  return [opener, el("p", { class: "faint" }, "As of now, whatever the slider shows:"), el("dl", { class: "blame" }, blame.lines.map(line => [
     el("dt", {}, bdi(line.register === "membership" ? "favorite" : line.field)),
-    el("dd", {}, bdi(word(line)), el("div", { class: "faint" }, writer(line)),
-      line.replaced ? el("div", { class: "faint" }, "replaced ", bdi(word(line.replaced)), ", ", writer(line.replaced)) : null,
-      line.wonAgainst.map(lost => el("div", { class: "faint" }, line.isOpenConflict ? "in conflict with " : "won against ", bdi(word(lost)), ", ", writer(lost))))]))];
+    el("dd", {}, bdi(writeWord(line)), el("div", { class: "faint" }, writer(line)),
+      line.replaced ? el("div", { class: "faint" }, "replaced ", bdi(writeWord(line.replaced)), ", ", writer(line.replaced)) : null,
+      line.wonAgainst.map(lost => el("div", { class: "faint" }, line.isOpenConflict ? "in conflict with " : "won against ", bdi(writeWord(lost)), ", ", writer(lost))))]))];
 }
 
 // Each event of an item with what it changed: the values before it are those that the events before it wrote.
@@ -652,10 +661,10 @@ function lifeOf(events, to) {
   const shown = rows.slice(0, state.lifeLimit);
   return [
     el("div", { class: "bar" }, el("h3", {}, plural(events.length, "event")),
-      hidden ? el("span", { class: "faint" }, `${number(hidden)} playback positions folded`) : null,
-      el("button", { "data-key": "order", class: "quiet", onclick: () => { state.oldestFirst = !state.oldestFirst; showItem(); } }, state.oldestFirst ? "Oldest first" : "Newest first")),
+      hidden ? faint(`${number(hidden)} playback positions folded`) : null,
+      button("order", state.oldestFirst ? "Oldest first" : "Newest first", () => { state.oldestFirst = !state.oldestFirst; showItem(); }, { class: "quiet" })),
     el("ol", { class: "life" }, shown.map(row => lifeRow(row, to))),
-    rows.length > shown.length ? el("button", { "data-key": "more-life", onclick: () => { state.lifeLimit += 200; showItem(); } }, `More (${number(rows.length - shown.length)})`) : null,
+    rows.length > shown.length ? button("more-life", `More (${number(rows.length - shown.length)})`, () => { state.lifeLimit += 200; showItem(); }) : null,
   ];
 }
 
@@ -669,18 +678,23 @@ function actionText(event) {
   return { added: "♥ added", removed: "♡ removed", changed: "· changed" }[event.action] || event.action;
 }
 
+const goButton = (event, style) => button(`go ${eventID(event)}`, time(event.time, style), () => goTo(`${event.replica}:c${event.commit}`), { class: "link", title: "Move the slider here" });
+const undoButton = (event, text) => state.source.readOnly || !event.library ? null
+  : button(`undo ${eventID(event)}`, text, () => undo([eventID(event)], `Undo ${shortID(eventID(event))}`), { class: "quiet", title: "Undo this event…", "aria-label": `Undo ${shortID(eventID(event))}` });
+const isSame = ({ old, now }) => JSON.stringify(old) === JSON.stringify(now);
+
 function lifeRow({ event, changes }, to) {
-  const id = eventID(event), commit = `${event.replica}:c${event.commit}`, acts = [];
-  if (!state.source.readOnly && event.library) acts.push(el("button", { "data-key": `undo ${id}`, class: "quiet", onclick: () => undo([id], `Undo ${shortID(id)}`) }, "Undo…"));
+  const id = eventID(event), same = changes.filter(isSame).map(change => change.name);
   return el("li", { class: isAfter(event, to) ? "later" : null },
     el("div", { class: "bar" }, el("strong", {}, actionText(event)),
-      el("button", { "data-key": `go ${id}`, class: "link", title: "Move the slider here", onclick: () => goTo(commit) }, time(event.time, "second")), eventFacts(event), acts),
+      goButton(event, "second"), eventFacts(event), undoButton(event, "Undo…")),
     event.favoritedDate ? el("div", { class: "change-row" }, "as of ", time(event.favoritedDate)) : null,
-    changes.map(({ name, old, now }) => changeRow(name, old, now)),
+    changes.filter(change => !isSame(change)).map(({ name, old, now }) => changeRow(name, old, now)),
+    same.length ? el("div", { class: "change-row faint" }, "written again, unchanged: ", bdi(same.join(", "))) : null,
     (event.conflicts || []).map(fate => fateOf(event, fate)));
 }
 
-const eventFacts = event => el("span", { class: "faint" }, bdi(deviceName(event.replica)), " ", el("code", { title: eventID(event) }, shortID(eventID(event))),
+const eventFacts = event => faint(bdi(deviceName(event.replica)), " ", el("code", { title: eventID(event) }, shortID(eventID(event))),
   event.origin && event.origin !== "cli" ? [", ", bdi(event.origin)] : null);
 
 // Which of two devices' writes is shown, and a button for the other one while the conflict is open.
@@ -691,7 +705,7 @@ function fateOf(event, fate) {
   return el("div", { class: "fate" }, el("span", { class: "sign", "aria-hidden": "true" }, "◆ "), bdi(name), ": ", el(fate.isShown ? "b" : "s", {}, bdi(value)), " ",
     fate.openWith?.length ? `${fate.isShown ? "is shown" : "is not shown"}, in an open conflict with ${others}` : fate.lostTo ? `lost to ${shortID(fate.lostTo)}` : "is shown", " ",
     fate.openWith?.length && !fate.isShown && !state.source.readOnly
-      ? el("button", { "data-key": `choose ${eventID(event)} ${name}`, onclick: () => chooseSide(event.library, eventID(event)) }, "Choose this…") : null);
+      ? button(`choose ${eventID(event)} ${name}`, "Choose this…", () => chooseSide(event.library, eventID(event)).catch(tell)) : null);
 }
 
 // MARK: Events by sitting
@@ -706,7 +720,12 @@ const showEvents = coalesced(async () => {
   // Some later events stand above the line, so that one sees where the moment is.
   const rows = sittings(events.concat(later), here);
   fill($("sittings"), rows.length ? rows : el("p", { class: "empty" }, "No events."));
-  learnTitles(events.concat(later));
+  state.unnamed = events.concat(later);
+  learnTitles();
+  // The later ones are above: the moment itself is what one sees.
+  const place = `${here.commit} ${here.isLive}`, now = $("sittings").querySelector(".sitting:not(.later)");
+  if (state.placed !== place && now) $("sittings").scrollTop = Math.max(0, now.offsetTop - 52);
+  state.placed = place;
 }, tell);
 
 async function eventsAfter(stop, question) {
@@ -730,36 +749,38 @@ function sittings(events, here) {
   }
   return groups.reverse().map(group => el("div", { class: group.isLater ? "sitting later" : "sitting" },
     el("h3", {}, time(group.begin, "minute"), timeText(group.begin) === timeText(group.end) ? null : ["–", time(group.end, timeText(group.begin, "day") === timeText(group.end, "day") ? "clock" : "minute")],
-      " ", group.replica ? bdi(deviceName(group.replica)) : null, group.isLater ? el("span", { class: "faint" }, " later") : null),
+      " ", group.replica ? bdi(deviceName(group.replica)) : null, group.isLater ? faint(" later") : null),
     el("ul", {}, group.events.reverse().map(eventRow))));
 }
 
 function eventRow(event) {
   if (event.folded) return el("li", { class: "faint" }, el("span", { class: "what" }, `⋯ ${plural(event.folded, "playback position")}`));
-  const id = eventID(event), commit = `${event.replica}:c${event.commit}`;
+  const id = eventID(event);
   if (event.library && event.fields) learn(event.library, { id: event.item, fields: event.fields });
   const names = Object.keys(event.fields || {});
   return el("li", {},
-    el("button", { "data-key": `at ${id}`, class: "link", title: "Move the slider here", onclick: () => goTo(commit) }, time(event.time, "clock")),
+    goButton(event, "clock"),
     el("span", { class: "what" }, actionText(event)),
-    event.library ? el("span", { class: "title" }, el("button", { "data-key": `open ${id}`, class: "link", onclick: () => openItem(event.library, event.item) },
-      el("span", { class: "faint" }, bdi(event.library), " "), el("bdi", { "data-title": itemKey(event.library, event.item) }, nameOf({ library: event.library, id: event.item }))),
-    event.action === "changed" ? el("span", { class: "faint" }, " ", bdi(clipped(names.map(name => `${name} = ${valueText(event.fields[name])}`).join(", ")))) : null) : null,
-    event.origin && event.origin !== "cli" ? el("span", { class: "faint" }, bdi(event.origin)) : null,
+    event.library ? el("span", { class: "title" }, button(`open ${id}`, [faint(bdi(event.library), " "), el("bdi", { "data-title": itemKey(event.library, event.item) }, nameOf({ library: event.library, id: event.item }))],
+      () => openItem(event.library, event.item), { class: "link" }),
+    event.action === "changed" ? faint(" ", bdi(clipped(names.map(name => `${name} = ${valueText(event.fields[name])}`).join(", ")))) : null) : null,
+    event.origin && event.origin !== "cli" ? faint(bdi(event.origin)) : null,
     el("code", { class: "faint", title: id }, shortID(id)),
-    state.source.readOnly || !event.library ? null : el("button", { "data-key": `undo ${id}`, class: "quiet", "aria-label": `Undo ${shortID(id)}`, title: "Undo this event…", onclick: () => undo([id], `Undo ${shortID(id)}`) }, "↶"));
+    undoButton(event, "↶"));
 }
 
-// Events have ids only; the titles come after them, a few at a time, and are kept.
-async function learnTitles(events) {
-  const unknown = new Map(events.filter(event => event.library && !state.titles.has(itemKey(event.library, event.item))).map(event => [itemKey(event.library, event.item), event]));
-  for (const [key, event] of [...unknown].slice(0, 40)) {
+// Events have ids only; the titles come after them, one at a time, and are kept.
+const learnTitles = coalesced(async () => {
+  const events = state.unnamed;
+  for (const { library, item: id } of events.filter(event => event.library).slice(-60)) {
+    const key = itemKey(library, id);
     if (state.titles.has(key)) continue;
-    const answer = await state.source.run(itemWords("show", { library: event.library, id: event.item })).catch(() => ({ lines: [] }));
-    state.titles.set(key, (answer.lines[0] && titleOf(event.library, answer.lines[0])) || event.item);
+    const answer = await state.source.run(itemWords("show", { library, id }));
+    state.titles.set(key, (answer.lines[0] && titleOf(library, answer.lines[0])) || id);
     for (const place of document.querySelectorAll("[data-title]")) if (place.dataset.title === key) place.textContent = visible(state.titles.get(key));
+    if (state.unnamed !== events) return;
   }
-}
+}, tell);
 
 // MARK: Acts
 
@@ -774,6 +795,7 @@ async function act({ title, words, preview, button = "Do it", ready = true, done
   $("preview-do").textContent = button;
   $("preview-do").hidden = !ready;
   dialog.showModal();
+  (dialog.querySelector("textarea") || (ready ? $("preview-do") : $("preview-cancel"))).focus();
   return new Promise(resolve => {
     let isDone = false;
     dialog.onclose = () => resolve(isDone);
@@ -808,28 +830,27 @@ async function undoPreview(words) {
   const answer = await state.source.run([...words, "--dry-run"]);
   const summary = answer.lines.find(line => line.kind === "undo");
   const lines = answer.lines.filter(line => line.kind !== "undo" && line.kind);
-  const word = value => value.isFavorite === undefined ? clipped(valueText(value.value)) : value.isFavorite ? `♥ since ${timeText(value.favoritedDate)}` : "♡ not a favorite";
   const rows = lines.slice(0, previewRowsMax).map(line => {
     if (line.kind === "unreadable") return el("li", {}, `${shortID(eventID(line))} cannot be undone: its content cannot be read.`);
-    const name = [bdi(state.titles.get(itemKey(line.library, line.id)) || line.id), el("span", { class: "faint" }, " ", bdi(line.library))];
-    if (line.kind === "kept") return el("li", { class: "faint" }, name, el("div", {}, "kept: ", bdi(line.field || "favorite"), " ", bdi(word(line.later)), `, written later by ${shortID(eventID(line.later))}`));
-    return el("li", {}, name, changeRow(line.field || "favorite", word(line.replaced), word(line)));
+    const name = [bdi(state.titles.get(itemKey(line.library, line.id)) || line.id), faint(" ", bdi(line.library))];
+    if (line.kind === "kept") return el("li", { class: "faint" }, name, el("div", {}, "kept: ", bdi(line.field || "favorite"), " ", bdi(writeWord(line.later)), `, written later by ${shortID(eventID(line.later))}`));
+    return el("li", {}, name, changeRow(line.field || "favorite", writeWord(line.replaced), writeWord(line)));
   });
   if (lines.length > rows.length) rows.push(el("li", {}, `and ${number(lines.length - rows.length)} more`));
   const ready = !!summary && summary.restored > 0;
   return { ready, preview: [
     el("p", {}, summary ? `${plural(summary.restored, "value")} will be restored, ${number(summary.kept)} kept.` : "", answer.error && !ready ? ` ${answer.error.replace(/^heartlog: /, "")}` : ""),
-    el("ul", { class: "preview" }, rows)] };
+    el("ul", { class: "preview", tabindex: "0", "aria-label": "What will be written" }, rows)] };
 }
 
-const undo = (words, title) => act({ title, words: ["undo", ...words], button: "Undo" }).catch(tell);
+const undo = (words, title, button = "Undo") => act({ title, words: ["undo", ...words], button }).catch(tell);
 const undoLast = () => undo(["--last"], "Undo the last commit of this device");
-const putBack = (item, later) => undo(later.map(eventID), `Put back ${state.titles.get(itemKey(item.library, item.id)) || item.id}`);
-const restoreLibrary = () => undo(["--after", state.here.commit, "--library", state.library], `Restore ${state.library} to ${timeText(state.here.time)}`);
+const putBack = (item, later) => undo(later.map(eventID), `Put back ${nameOf(item)}`, "Put back");
+const restoreLibrary = () => undo(["--after", state.here.commit, "--library", state.library], `Restore ${state.library} to ${timeText(state.here.time)}`, "Restore");
 
 async function restoreAll() {
   const { from, to } = moments();
-  if (!from) return undo(["--after", state.here.commit], `Restore everything to ${timeText(state.here.time)}`);
+  if (!from) return undo(["--after", state.here.commit], `Restore everything to ${timeText(state.here.time)}`, "Restore");
   const events = await state.source.events({ upTo: to.isLive ? undefined : to.commit, count: 2001, ...filters() });
   const between = events.filter(event => event.library && isAfter(event, from));
   if (between.length > 2000) return tell("More than 2,000 events are between the two moments. Bring them closer together, or restore to one moment.");
@@ -844,7 +865,7 @@ const nameOf = item => state.titles.get(itemKey(item.library, item.id)) || item.
 async function toggleItem(item) {
   const now = await itemNow(item);
   await act({ title: `Toggle ${nameOf(item)}`, words: itemWords("toggle", item), button: now.isFavorite ? "Remove from favorites" : "Make it a favorite",
-    preview: changeRow("favorite", now.isFavorite ? `♥ since ${timeText(now.favoritedDate)}` : "♡ not a favorite", now.isFavorite ? "♡ not a favorite" : "♥ since now") });
+    preview: changeRow("favorite", favoriteWord(now), now.isFavorite ? favoriteWord(null) : "♥ since now") });
 }
 
 async function editNote(item) {
@@ -858,11 +879,9 @@ async function editNote(item) {
 
 async function chooseSide(library, event) {
   const conflicts = (await run(["conflicts", library])).lines.filter(conflict => conflict.writes?.some(write => eventID(write) === event));
-  const rows = conflicts.map(conflict => el("li", {}, bdi(nameOf(conflict)), ` ${conflict.field || "favorite"}`, conflict.writes.map(write => {
-    const value = write.isFavorite === undefined ? clipped(valueText(write.value)) : write.isFavorite ? `♥ since ${timeText(write.favoritedDate)}` : "♡ not a favorite";
-    return el("div", { class: "change-row" }, el(eventID(write) === event ? "ins" : "del", {}, bdi(value)), " ", eventFacts(write),
-      write.isShown ? " shown now" : "", eventID(write) === event ? " chosen" : "");
-  })));
+  const rows = conflicts.map(conflict => el("li", {}, bdi(nameOf(conflict)), ` ${conflict.field || "favorite"}`, conflict.writes.map(write =>
+    el("div", { class: "change-row" }, el(eventID(write) === event ? "ins" : "del", {}, bdi(writeWord(write))), " ", eventFacts(write),
+      write.isShown ? " shown now" : "", eventID(write) === event ? " chosen" : ""))));
   return act({ title: "Choose the other side", words: ["conflicts", library, "--choose", event], button: "Choose this side", ready: rows.length > 0,
     preview: rows.length ? el("ul", { class: "preview" }, rows) : "This conflict is resolved already." });
 }
