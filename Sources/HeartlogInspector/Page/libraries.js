@@ -251,7 +251,7 @@ function cityMap(places) {
   };
   for (let lon = Math.ceil(left / step) * step; lon <= left + 2 * height; lon += step) {
     lines.push(svg("line", { class: lon === 0 ? "axis" : "", x1: x(lon), x2: x(lon), y1: 0, y2: 300 }));
-    if (x(lon) > 20 && x(lon) < 570) label(degrees(lon, "E", "W"), x(lon), 300, "degree-x");
+    if (x(lon) > 40 && x(lon) < 570) label(degrees(lon, "E", "W"), x(lon), 300, "degree-x");
   }
   for (let lat = Math.ceil((top - height) / step) * step; lat <= top; lat += step) {
     lines.push(svg("line", { class: lat === 0 ? "axis" : "", x1: 0, x2: 600, y1: y(lat), y2: y(lat) }));
@@ -272,7 +272,7 @@ function cityMap(places) {
   const list = places.map(place => `${place.name}: ${coordinates(place)}`).join("; ");
   const drawn = picture({ viewBox: "0 0 600 300" }, places.length === 1 ? `Map with ${places[0].name}` : `Map with ${places.length} cities`, list,
     svg("g", { class: "graticule" }, lines),
-    places.map(place => svg("circle", { class: "place", cx: x(place.lon), cy: y(place.lat), r: 6 },
+    places.map(place => svg("circle", { class: "place", cx: x(place.lon), cy: y(place.lat), r: 8 },
       svg("title", {}, `${place.name}: ${coordinates(place)}`))));
   return el("div", { class: "map" }, drawn, ...labels);
 }

@@ -47,7 +47,7 @@ async function inSteps(total, add) {
     shown += count;
     row.replaceChildren(...shown < total && count > 0 ? [`${number(shown)} of ${number(total)} shown `, button] : []);
   };
-  const button = el("button", { type: "button", onclick: () => next().catch(error => row.replaceChildren(problem(error.message))) }, "Show more");
+  const button = el("button", { "data-key": "more", onclick: () => next().catch(error => row.replaceChildren(problem(error.message))) }, "Show more");
   await next();
   return row;
 }
@@ -98,7 +98,7 @@ function nowRemark(context) {
 function itemButton(context, library, id, isFavorite) {
   const title = el("bdi", { class: "item-title" }, id);
   const heart = isFavorite === undefined ? null : el("span", { role: "img", "aria-label": isFavorite ? "favorite" : "not a favorite" }, isFavorite ? "♥ " : "♡ ");
-  const button = el("button", { type: "button", class: "item", onclick: () => context.openItem(library, id) },
+  const button = el("button", { class: "item", "data-key": `open ${library} ${id}`, onclick: () => context.openItem(library, id) },
     heart, title, " ", el("span", { class: "faint" }, library));
   return { button, library, id, title };
 }
@@ -204,14 +204,14 @@ function conflictCard(conflict, button, context, names, again) {
       el("p", { class: "side" }, write.isShown ? "✓ shown" : "other"), el("p", {}, sideValue(conflict, write)),
       el("p", { class: "faint" }, deviceLabel(write.replica, names), `, event ${write.sequence}`, el("br"),
         time(stampMs(write.stamp), "second"), ", stamp ", el("code", {}, write.stamp)),
-      context.source.readOnly || !isNow(context) ? null : el("button", { type: "button",
-        onclick: () => chooseConflictSide(conflict, write, context, names, again) }, write.isShown ? "Keep this" : "Choose this")))),
+      context.source.readOnly || !isNow(context) ? null : el("button", {
+        "data-key": `choose ${eventID(write)} ${conflict.library} ${conflict.id} ${conflict.field || ""}`, onclick: () => chooseConflictSide(conflict, write, context, names, again) }, write.isShown ? "Keep this" : "Choose this")))),
     el("p", { class: "faint" }, whyShown(writes)));
 }
 
 async function chooseConflictSide(conflict, write, context, names, again) {
   const about = conflict.register === "field" ? conflict.field : "favorite or not";
-  const event = `${write.replica}:${write.sequence}`, shown = `${write.replica.slice(0, 8)}:${write.sequence}`;
+  const event = eventID(write), shown = shortID(event);
   const value = conflict.register === "field" ? lineOf(write.value) || "(none)" : write.isFavorite ? "♥ favorite" : "♡ not a favorite";
   const device = names.get(write.replica) || write.replica.slice(0, 8);
   const answer = await context.act({
@@ -266,7 +266,7 @@ function deviceTable(devices) {
 function fingerprintText(fingerprint) { return (fingerprint.match(/.{1,4}/g) || []).join(" "); }
 
 function keySection(devices, names, context, again) {
-  const confirm = device => el("button", { type: "button", onclick: () => confirmKey(device, context, again) }, "Confirm…");
+  const confirm = device => el("button", { "data-key": `confirm ${device.id}`, onclick: () => confirmKey(device, context, again) }, "Confirm…");
   const rows = devices.map(device => {
     const fingerprint = device.signature ? device.signature.fingerprint : device.fingerprint;
     const isUnknown = device.signature && !device.isOwn && !device.signature.isTrusted;
@@ -329,7 +329,7 @@ async function verificationPage(context) {
   return [
     nowRemark(context),
     el("p", {}, "Verification reads every byte of the log and of the snapshots, and compares it with checksums, hash trees and signatures."),
-    context.source.fileHeader ? null : el("p", {}, el("button", { type: "button", onclick: run }, "Verify")), place,
+    context.source.fileHeader ? null : el("p", {}, el("button", { "data-key": "run", onclick: run }, "Verify")), place,
   ];
 }
 
@@ -389,7 +389,7 @@ async function doctorPage(context) {
   const run = () => runSlowly(place, context, "doctor", "Examining the store…", doctorParts);
   if (slowAnswers.has("doctor")) showSlowAnswer(place, "doctor", doctorParts);
   else run();
-  return [nowRemark(context), place, context.source.fileHeader ? null : el("p", {}, el("button", { type: "button", onclick: run }, "Examine again"))];
+  return [nowRemark(context), place, context.source.fileHeader ? null : el("p", {}, el("button", { "data-key": "run", onclick: run }, "Examine again"))];
 }
 
 function doctorParts(answer) {

@@ -55,7 +55,11 @@ function fill(region, ...children) {
 const eventID = event => `${event.replica}:${event.sequence}`;
 const shortID = id => id.replace(/^([0-9a-f]{8})[0-9a-f]*/, "$1");
 const stampMs = stamp => parseInt(stamp.slice(0, 12), 16);
-const deviceName = replica => [...state.devices, ...state.facts?.devices || []].find(device => (device.replica || device.id) === replica)?.name || replica.slice(0, 8);
+function deviceName(replica) {
+  const known = [...state.devices, ...state.facts?.devices || []].find(device => (device.replica || device.id) === replica);
+  return known?.name || replica.slice(0, 8);
+}
+
 const filters = () => Object.fromEntries(Object.entries(state.filters).filter(([, value]) => value));
 
 // The moment that the lists show, and the one before it if two are compared.
@@ -77,11 +81,18 @@ function isAfter(event, stop) {
   return stampMs(event.stamp) > stop.axis || (stampMs(event.stamp) === stop.axis && event.replica > stop.replica);
 }
 
+// A stop among those that the filters take, also if they change while it is being looked for.
+async function stopAt(place) {
+  const asked = JSON.stringify(state.filters);
+  const stop = await state.source.stop({ ...place, ...filters() });
+  return asked === JSON.stringify(state.filters) ? stop : stopAt(place);
+}
+
 // `atLeast`: a stop to go on to where the place on the axis would not get any further.
 const move = coalesced(async () => {
   const wanted = state.wanted, { isLive = false, atLeast = 0, ...place } = wanted, moved = state.active;
-  let stop = await state.source.stop({ ...place, ...filters() });
-  if (stop.index < atLeast) stop = await state.source.stop({ index: atLeast, ...filters() });
+  let stop = await stopAt(place);
+  if (stop.index < atLeast) stop = await stopAt({ index: atLeast });
   if (state.wanted === wanted) state.wanted = null;
   state[moved] = { ...stop, isLive };
   showHandles();
@@ -109,19 +120,21 @@ function moveByTime(ms) {
 }
 
 // After a filter or the store changed: the same moments among the stops that there are now.
-async function findStopsAgain() {
+const findStopsAgain = coalesced(async () => {
   for (const name of ["here", "there"]) {
-    const stop = state[name];
-    if (!stop) continue;
-    const wanted = stop.isLive ? { index: newest.index } : stop.commit === null ? { index: 0 } : { commit: stop.commit };
-    state[name] = { ...await state.source.stop({ ...wanted, ...filters() }), isLive: stop.isLive };
+    for (let stop = null; state[name] && stop !== state[name];) {
+      stop = state[name];
+      const place = stop.isLive ? { index: newest.index } : stop.commit === null ? { index: 0 } : { commit: stop.commit };
+      const found = { ...await stopAt(place), isLive: stop.isLive };
+      if (state[name] === stop) state[name] = stop = found;
+    }
   }
   showHandles();
   refresh();
-}
+}, tell);
 
-function compare(stop) {
-  state.there = state.there ? null : stop || { ...state.here };
+function compare() {
+  state.there = state.there ? null : { ...state.here };
   state.active = "here";
   showHandles();
   refresh();
@@ -142,9 +155,12 @@ function momentOf(text) {
 
 // MARK: Band
 
+// A window may have no width for a moment.
+const trackWidth = () => $("track").clientWidth || state.band?.width || 600;
+
 // Where nothing happened for long, the band is folded: `pieces` are the spans with events, each with its place in pixels.
 const loadBand = coalesced(async () => {
-  const width = Math.max(100, $("track").clientWidth), bins = 400;
+  const width = trackWidth(), bins = 400;
   const whole = await state.source.band({ bins, ...state.view, ...filters() });
   state.devices = whole.devices;
   const from = state.view?.from ?? whole.first, to = state.view?.to ?? whole.last;
@@ -156,7 +172,7 @@ const loadBand = coalesced(async () => {
   state.band = { first: whole.first, last: whole.last, count: whole.count, pieces, width };
   drawBand();
   showHandles();
-  if (width !== Math.max(100, $("track").clientWidth)) setTimeout(loadBand);
+  if (width !== trackWidth()) setTimeout(loadBand);
 }, tell);
 
 function piecesOf(used, from, to) {
@@ -258,7 +274,8 @@ function fold(before, after) {
     svg("path", { d: `M${x - 4} ${bandHeight + 4}l4 -8M${x} ${bandHeight + 4}l4 -8` }));
 }
 
-const tickSteps = [1, 5, 15, 30, 60, 120, 360, 720].map(minutes => minutes * 60000).concat([1, 2, 7, 14, 30, 91, 182, 365, 1825, 3650, 36500].map(days => days * dayInMs));
+const tickSteps = [1, 5, 15, 30, 60, 120, 360, 720].map(minutes => minutes * 60000)
+  .concat([1, 2, 7, 14, 30, 91, 182, 365, 1825, 3650, 36500].map(days => days * dayInMs));
 
 // Dates below the bars, from midnights in the reader's zone on. The first of a piece has the year.
 function ticks(piece) {
@@ -270,8 +287,8 @@ function ticks(piece) {
     const x = piece.x + piece.width * (moment - piece.from) / span;
     if (x > piece.x + (span < dayInMs ? 108 : 78) && x + 40 < piece.x + piece.width) places.push([x, tickText(moment, step < dayInMs)]);
   }
-  const first = Math.min(piece.x, state.band.width - 66);
-  return [[first, timeText(piece.from, span < dayInMs ? "minute" : "day")], ...places].map(([x, text]) => svg("g", {},
+  const style = span < dayInMs && piece.width > 200 ? "minute" : "day";
+  return [[Math.min(piece.x, state.band.width - 66), timeText(piece.from, style)], ...places].map(([x, text]) => svg("g", {},
     svg("line", { class: "tick", x1: x, x2: x, y1: bandHeight, y2: bandHeight + 4 }), svg("text", { x: x + 3, y: bandHeight + 13 }, text)));
 }
 
@@ -280,7 +297,10 @@ function tickText(moment, hasClock) {
   return hasClock && !text.endsWith("00:00") ? text.slice(11) : text.slice(5, 10);
 }
 
-const markShapes = { conflict: "M0-5L5 0L0 5L-5 0Z", undo: "M4-4V4L-4 0Z", erasure: "M-4-4L4 4M4-4L-4 4", sync: "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z", loss: "M0-5L5 4H-5Z" };
+const markShapes = {
+  conflict: "M0-5L5 0L0 5L-5 0Z", undo: "M4-4V4L-4 0Z", erasure: "M-4-4L4 4M4-4L-4 4",
+  sync: "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z", loss: "M0-5L5 4H-5Z",
+};
 
 function markShape(kind) {
   return svg("path", { class: `mark ${kind}`, d: markShapes[kind] || markShapes.sync });
@@ -409,7 +429,7 @@ function listenToTrack() {
     showHandles();
   });
   for (const name of ["here", "there"]) $(name).addEventListener("focus", () => { state.active = name; showHandles(); });
-  new ResizeObserver(() => { if (state.band && track.clientWidth !== state.band.width) loadBand(); }).observe(track);
+  new ResizeObserver(() => { if (state.band && trackWidth() !== state.band.width) loadBand(); }).observe(track);
 }
 
 // MARK: Libraries, list and footer
@@ -490,7 +510,8 @@ async function showList(list) {
   if (library !== state.library) return;
   items.forEach(item => learn(library, item));
   const changed = new Map(changes.map(change => [change.id, change]));
-  const signs = new Map(changes.map(change => [change.id, change.after.isFavorite === change.before.isFavorite ? "changed" : change.after.isFavorite ? "added" : "gone"]));
+  const signOf = ({ before, after }) => after.isFavorite === before.isFavorite ? "changed" : after.isFavorite ? "added" : "gone";
+  const signs = new Map(changes.map(change => [change.id, signOf(change)]));
   const key = JSON.stringify([library, match, list.all, list.limit, !!from]);
   const known = state.before?.key === key ? state.before.ids : null;
   state.before = { key, ids: new Set(items.map(item => item.id)) };
@@ -499,8 +520,8 @@ async function showList(list) {
   $("favorites-title").replaceChildren(library ? bdi(library) : "Favorites");
   const added = [...signs.values()].filter(sign => sign === "added").length, gone = [...signs.values()].filter(sign => sign === "gone").length;
   fill($("total"), `${plural(list.total, list.all ? "item" : "favorite")}${match ? " found" : ""}`, from ? `, +${added} −${gone}` : "");
-  fill($("items"), rows.length ? rows : el("li", { class: "empty" }, match ? "Nothing found." : isBeforeAll(list.to) ? "Nothing was here yet." : "No favorites at this moment."));
-  if (!library) fill($("items"), el("li", { class: "empty" }, "The store is empty."));
+  const nothing = !library ? "The store is empty." : match ? "Nothing found." : isBeforeAll(list.to) ? "Nothing was here yet." : "No favorites at this moment.";
+  fill($("items"), rows.length ? rows : el("li", { class: "empty" }, nothing));
   const chosen = $("items").querySelector("[aria-current]") || $("items").querySelector("button");
   if (chosen) chosen.tabIndex = 0;
   $("more").hidden = list.total <= items.length;
@@ -512,16 +533,18 @@ function itemRow(library, item, sign) {
   const title = titleOf(library, item);
   const isChosen = state.item?.library === library && state.item.id === item.id;
   const words = { added: ["+", "added"], gone: ["−", "gone"], changed: ["~", "changed"] }[sign];
-  return el("li", { class: sign || null }, el("button", { "data-key": item.id, tabindex: "-1", title: title || null, "aria-current": isChosen ? "true" : null, onclick: () => openItem(library, item.id) },
+  const attributes = { tabindex: "-1", title: title || null, "aria-current": isChosen ? "true" : null };
+  return el("li", { class: sign || null }, button(item.id, [
     words ? el("span", { class: "sign", role: "img", "aria-label": words[1] }, words[0]) : null,
     el("span", { class: item.isFavorite ? "heart on" : "heart", role: "img", "aria-label": item.isFavorite ? "favorite" : "not a favorite" }, item.isFavorite ? "♥" : "♡"),
     el("span", { class: "title" }, bdi(title || item.id)), title ? el("span", { class: "id" }, bdi(item.id)) : null,
-    item.favoritedDate ? time(item.favoritedDate) : el("span", { class: "date" })));
+    item.favoritedDate ? time(item.favoritedDate) : null], () => openItem(library, item.id), attributes));
 }
 
 // What was a favorite at the earlier moment only stands where it stood, struck through.
 async function addGhosts(rows, { library, from, items, match, all }, changed) {
-  const gone = [...changed.values()].filter(change => change.before.isFavorite && !change.after.isFavorite && !items.some(item => item.id === change.id)).slice(0, rowsAtOnce);
+  const gone = [...changed.values()].filter(({ id, before, after }) => before.isFavorite && !after.isFavorite && !items.some(item => item.id === id))
+    .slice(0, rowsAtOnce);
   const were = await Promise.all(gone.map(async change => {
     const shown = state.titles.has(itemKey(library, change.id)) ? null : await run(itemWords("show", change, at(from)), {}, [1]);
     if (shown?.lines[0]) learn(library, shown.lines[0]);
@@ -641,16 +664,13 @@ function sinceWhen(blame) {
 // Each event of an item with what it changed: the values before it are those that the events before it wrote.
 function withOldValues(events) {
   const fields = new Map();
-  let membership = false;
   return events.map(event => {
     const changes = Object.entries(event.fields || {}).map(([name, now]) => {
       const old = fields.get(name);
       fields.set(name, now);
       return { name, old, now };
     }).filter(({ old, now }) => (old ?? null) !== null || now !== null);
-    const was = membership;
-    if (event.isFavorite !== undefined) membership = event.isFavorite;
-    return { event, changes, was };
+    return { event, changes };
   });
 }
 
@@ -668,7 +688,8 @@ function lifeOf(events, to) {
   ];
 }
 
-const isPlayback = event => event.library === "books" && event.action === "changed" && Object.keys(event.fields || {}).every(name => name === "currentPosition" || name === "lastPlayed");
+const isPlayback = event => event.library === "books" && event.action === "changed"
+  && Object.keys(event.fields || {}).every(name => name === "currentPosition" || name === "lastPlayed");
 
 function actionText(event) {
   if (event.withheld !== undefined) return "content withheld";
@@ -678,9 +699,16 @@ function actionText(event) {
   return { added: "♥ added", removed: "♡ removed", changed: "· changed" }[event.action] || event.action;
 }
 
-const goButton = (event, style) => button(`go ${eventID(event)}`, time(event.time, style), () => goTo(`${event.replica}:c${event.commit}`), { class: "link", title: "Move the slider here" });
-const undoButton = (event, text) => state.source.readOnly || !event.library ? null
-  : button(`undo ${eventID(event)}`, text, () => undo([eventID(event)], `Undo ${shortID(eventID(event))}`), { class: "quiet", title: "Undo this event…", "aria-label": `Undo ${shortID(eventID(event))}` });
+function goButton(event, style) {
+  return button(`go ${eventID(event)}`, time(event.time, style), () => goTo(`${event.replica}:c${event.commit}`), { class: "link", title: "Move the slider here" });
+}
+
+function undoButton(event, text) {
+  if (state.source.readOnly || !event.library) return null;
+  const id = eventID(event), title = `Undo ${shortID(id)}`;
+  return button(`undo ${id}`, text, () => undo([id], title), { class: "quiet", title: "Undo this event…", "aria-label": title });
+}
+
 const isSame = ({ old, now }) => JSON.stringify(old) === JSON.stringify(now);
 
 function lifeRow({ event, changes }, to) {
@@ -755,13 +783,14 @@ function sittings(events, here) {
 
 function eventRow(event) {
   if (event.folded) return el("li", { class: "faint" }, el("span", { class: "what" }, `⋯ ${plural(event.folded, "playback position")}`));
-  const id = eventID(event);
+  const id = eventID(event), item = { library: event.library, id: event.item };
   if (event.library && event.fields) learn(event.library, { id: event.item, fields: event.fields });
   const names = Object.keys(event.fields || {});
   return el("li", {},
     goButton(event, "clock"),
     el("span", { class: "what" }, actionText(event)),
-    event.library ? el("span", { class: "title" }, button(`open ${id}`, [faint(bdi(event.library), " "), el("bdi", { "data-title": itemKey(event.library, event.item) }, nameOf({ library: event.library, id: event.item }))],
+    event.library ? el("span", { class: "title" }, button(`open ${id}`,
+      [faint(bdi(event.library), " "), el("bdi", { "data-title": itemKey(item.library, item.id) }, nameOf(item))],
       () => openItem(event.library, event.item), { class: "link" }),
     event.action === "changed" ? faint(" ", bdi(clipped(names.map(name => `${name} = ${valueText(event.fields[name])}`).join(", ")))) : null) : null,
     event.origin && event.origin !== "cli" ? faint(bdi(event.origin)) : null,
@@ -918,7 +947,15 @@ function route() {
 
 // MARK: Keys
 
-const step = (button, by) => { const rows = [...$("items").querySelectorAll("button")]; const place = rows.findIndex(row => row === document.activeElement || row.hasAttribute("aria-current")); const row = rows[Math.max(0, Math.min(rows.length - 1, place + by))]; if (row) { row.focus(); row.click(); } };
+function stepInList(by) {
+  const rows = [...$("items").querySelectorAll("button")];
+  const place = rows.findIndex(row => row === document.activeElement || row.hasAttribute("aria-current"));
+  const row = rows[Math.max(0, Math.min(rows.length - 1, place + by))];
+  if (!row) return;
+  row.focus();
+  row.click();
+}
+
 const press = id => () => { const button = $(id); if (!button.hidden && !button.disabled) button.click(); };
 const pressItem = key => () => $("life").querySelector(`[data-key="${key}"]`)?.click();
 
@@ -941,8 +978,8 @@ const keys = [
   ["-", "-", "zoom out", () => zoom(2)],
   ["0", "0", "all of history", press("fit")],
   ["/", "/", "search", () => { location.hash = "#history"; $("search").focus(); $("search").select(); }],
-  ["j", "j", "next in the list", () => step(null, 1)],
-  ["k", "k", "previous in the list", () => step(null, -1)],
+  ["j", "j", "next in the list", () => stepInList(1)],
+  ["k", "k", "previous in the list", () => stepInList(-1)],
   ["]", "]", "next library", () => stepLibrary(1)],
   ["[", "[", "previous library", () => stepLibrary(-1)],
   ["m", "m", "more of the list", press("more")],
@@ -974,7 +1011,7 @@ function listenToKeys() {
       return;
     }
     const isList = $("items").contains(event.target);
-    if (isList && (event.key === "ArrowDown" || event.key === "ArrowUp")) { event.preventDefault(); return step(null, event.key === "ArrowDown" ? 1 : -1); }
+    if (isList && (event.key === "ArrowDown" || event.key === "ArrowUp")) { event.preventDefault(); return stepInList(event.key === "ArrowDown" ? 1 : -1); }
     const isVertical = event.key === "ArrowUp" || event.key === "ArrowDown";
     const scrolls = ["Home", "End", "PageUp", "PageDown"].includes(event.key);
     if ((scrolls || isVertical) && !isSlider) return;
@@ -1050,7 +1087,8 @@ function listen() {
 function showNotice(header) {
   $("notice").hidden = !header;
   if (!header) return;
-  fill($("notice"), el("p", {}, "A copy of ", bdi(header.store), ", made at ", time(header.madeAt), ` by Heartlog ${header.heartlog}. All data is in this file; it asks nothing of any network and cannot be changed here.`),
+  fill($("notice"), el("p", {}, "A copy of ", bdi(header.store), ", made at ", time(header.madeAt), ` by Heartlog ${header.heartlog}. `,
+    "All data is in this file; it asks nothing of any network and cannot be changed here."),
     el("p", {}, "Digest ", el("code", {}, header.digest), header.at ? [" at ", bdi(header.at)] : "", header.library ? [", only ", bdi(header.library)] : "",
       ". heartlog status shows the same digest for a store with the same favorites. ", el("a", { href: "#verification" }, "Verification"), " has the checkpoints that the devices signed."));
 }
@@ -1072,7 +1110,10 @@ async function start() {
     route();
     await statusAt(state.here);
     fillFilters();
-    state.source.onChange(storeChanged, isLost => { if (isLost) tell("The inspector does not answer. Start it again with: heartlog inspect"); else say("The inspector answers again."); });
+    state.source.onChange(storeChanged, isLost => {
+      if (isLost) tell("The inspector does not answer. Start it again with: heartlog inspect");
+      else say("The inspector answers again.");
+    });
   } catch (error) {
     tell(error);
   }
