@@ -1,7 +1,20 @@
 internal import Heartlog
 import HeartlogFormat
 
-/// The page as one file with its data in it: "inspect" in docs/cli.md. file.js reads it.
+/// The page as one file with its data in it: "inspect" in docs/cli.md. Page/file.js reads it.
+///
+/// The element `heartlog-data` has base64 of the length of the data (4 bytes, little endian) and one LZ4 block. The data is a JSON object:
+///
+/// - `header`, `libraries`, and `answers`: what commands printed, by their words joined with spaces.
+/// - `replicas` and `names`: the devices, in the order of `status`; `firstSequences` if a stream does not begin at event 1.
+/// - `origins`, `libraryNames`, `items` (`[library, "id"]`), `texts` (names of fields): what the columns refer to by index.
+/// - `commits`: columns, one element a commit in the order of the log. `number` is the difference from the commit before of the same
+///   replica; `wall` and `stamp`, in milliseconds, from the commit before; `counter` is the rest of the stamp; `events` a count; `heads` an
+///   object, by commit, of replica and number in turns.
+/// - `events`: columns, one element an event. `item` is -1 for an event that names none, or that is of a library that is left out; `action` a
+///   text of one letter each; `date` in milliseconds after the commit's wall time, or null; `fields` null, or name and value in turns, the
+///   name as -1 - index if the write is quiet.
+/// - `others`: by event, what `log --json` prints and no column has. `marks`: those of the band, by commit.
 package struct InspectorFile {
   /// A column of a table: the text of a JSON array, without its brackets.
   private struct Column {

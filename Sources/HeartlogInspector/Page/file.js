@@ -1,4 +1,5 @@
-// The data of a page that is one file: the events of a log, and the answers of some commands. FORMAT.md describes the format.
+// The data of a page that is one file: the events of a log, and the answers of some commands. InspectorFile.swift writes it,
+// and says what it is made of.
 
 /** The source of a page that contains its data; null if it does not. Throws an Error with a sentence if the data is damaged. */
 function fileSource() {

@@ -347,6 +347,7 @@ function zoom(factor) {
 function showHandles() {
   const { here, there, band } = state;
   if (!here) return;
+  if (here.count === null) return fill($("moment"), el("strong", {}, "Live"), faint("reading the log…"));
   for (const name of ["here", "there"]) {
     const handle = $(name), stop = state[name];
     handle.hidden = !stop;
@@ -1104,11 +1105,16 @@ async function start() {
     fill($("tabs"), [["history", "History"], ...pages.map(page => [page.name, page.title])].map(([name, title]) => el("a", { href: `#${name}` }, title)));
     showNotice(state.source.fileHeader);
     if (state.source.store) $("store").replaceChildren(bdi(state.source.store));
-    state.here = { ...await state.source.stop({ index: newest.index }), isLive: true };
+    // What there is now is shown while the history of a large store is still being read.
+    const now = state.here = { index: 0, count: null, commit: null, replica: null, number: 0, time: null, axis: 0, isLive: true };
     listen();
-    await loadBand();
     route();
-    await statusAt(state.here);
+    const stop = await state.source.stop({ index: newest.index });
+    if (state.here === now) state.here = { ...stop, isLive: true };
+    await loadBand();
+    if (state.isPage) await statusAt(state.here);
+    // With the names of the devices.
+    else showEvents();
     fillFilters();
     state.source.onChange(storeChanged, isLost => {
       if (isLost) tell("The inspector does not answer. Start it again with: heartlog inspect");

@@ -1,5 +1,5 @@
-// Helpers for elements and text, and the source that asks the server. CONTRACT: a source answers with the JSON of the
-// commands; everything in it may be hostile, so it reaches the page through text nodes and attributes only.
+// Helpers for elements and text, and the source that asks the server. A source answers with the JSON of the commands.
+// Everything in it may be hostile, so it reaches the page through text nodes and attributes only.
 
 // Characters that are not seen, or that change the direction of what comes next, are shown as \u{…}.
 const unseen = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
