@@ -61,8 +61,8 @@ extension Favorites {
   /// - Throws: `invalidItem` if an item cannot be stored; then nothing of its commit is written. Any error of a write: see
   ///   <doc:WhatCanGoWrong>.
   @discardableResult
-  public func takeOver(
-    _ old: some Sequence<(item: Item, since: Date?)>, origin: String
+  public func migrate(
+    from old: some Sequence<(item: Item, since: Date?)>, origin: String
   ) throws(HeartlogError) -> Int {
     // Dates are stored in milliseconds. Those of one millisecond are listed in the order in which they are written.
     let sorted = old.enumerated().sorted { a, b in

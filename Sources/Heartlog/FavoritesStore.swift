@@ -148,11 +148,11 @@ public final class FavoritesStore: Sendable {
   /// `refresh()` on. See <doc:FollowingChanges>.
   ///
   /// - Throws: `misuse` inside `write { }` and after `close()`; `outcomeUnknown` if the disk fails. The lock is released also then.
-  public func rest() throws(HeartlogError) {
+  public func suspend() throws(HeartlogError) {
     try refuseInsideWrite("rest")
     try coalesced.flush()
-    try engine.rest()
-    try localStore.rest()
+    try engine.suspend()
+    try localStore.suspend()
   }
 
   /// Flushes, writes a snapshot if one is due, and releases all resources; later writes throw. A store that is deallocated closes itself,

@@ -274,7 +274,7 @@ final class LocalStore: Sendable {
   func flush() throws(HeartlogError) { try heartlogErrors { try file.flush(as: log.ownReplica) } }
 
   /// Releases everything that must not be held while the process is suspended.
-  func rest() throws(HeartlogError) {
+  func suspend() throws(HeartlogError) {
     hub.rest()
     try flush()
     file.rest()

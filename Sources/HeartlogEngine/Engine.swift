@@ -97,7 +97,7 @@ package struct Engine: Sendable {
   }
 
   /// Releases everything that must not be held while the process is suspended. The next call wakes it.
-  package func rest() throws(HeartlogError) {
+  package func suspend() throws(HeartlogError) {
     projection.hub.rest()
     snapshots.rest()
     // What was queued may have made a snapshot due.

@@ -40,7 +40,7 @@ struct FavoriteArchivesTests {
   }
 
   @Test("archives take-over: one commit of rows, which splits joined creators only where that is certain")
-  func takeOver() throws {
+  func migrate() throws {
     func row(_ id: String?, _ creator: String?, publisher: String? = nil, at seconds: Double) -> Archive {
       Archive(
         identifier: id, title: "T", archiveTitle: nil, mediatype: "texts", creator: creator,
@@ -52,7 +52,7 @@ struct FavoriteArchivesTests {
       row("c", "Jane Austen", publisher: "LibriVox", at: 3), row(nil, "Nobody", at: 4), row("d", "", at: 5),
       row("e", "Jane Austen, Unknown", at: 6),
     ]
-    let report = try archives.takeOver(rows)
+    let report = try archives.migrate(from: rows)
     #expect(
       report.count == 5 && report.failures == [.invalidItem("record 4: an archive without an identifier")])
     #expect(store.read(\.commitCount) == 1)
@@ -66,7 +66,7 @@ struct FavoriteArchivesTests {
     // Again changes nothing, and what was removed since stays removed.
     try archives.removeFavoriteArchive(identifier: "a")
     let digest = store.digest
-    #expect(try archives.takeOver(rows).count == 0 && store.digest == digest)
+    #expect(try archives.migrate(from: rows).count == 0 && store.digest == digest)
   }
 
   @Test(
@@ -80,7 +80,7 @@ struct FavoriteArchivesTests {
         iconUrlString: "https://archive.org/services/img/x",
         dateAdded: Date(timeIntervalSinceReferenceDate: 787_654_321.123 + Double(number) / 10_000))
     }
-    #expect(try archives.takeOver(rows).count == 4)
+    #expect(try archives.migrate(from: rows).count == 4)
     #expect(store.read(\.commitCount) == 1)
     let written = try store.readLog().next()?.records.compactMap(\.event?.item)
     #expect(written == ["d", "a", "c", "b"])
@@ -92,7 +92,7 @@ struct FavoriteArchivesTests {
   @Test("archives take-over: a row that the store refuses is reported, and the others are taken")
   func refusedRow() throws {
     let long = String(repeating: "x", count: 4_097)
-    let report = try archives.takeOver(["a\u{7}", long, "b"].map { Archive(identifier: $0) })
+    let report = try archives.migrate(from: ["a\u{7}", long, "b"].map { Archive(identifier: $0) })
     #expect(report.count == 1 && report.failures.count == 2 && store.read(\.commitCount) == 1)
     #expect(archives.favoriteArchives.map(\.identifier) == ["b"])
   }

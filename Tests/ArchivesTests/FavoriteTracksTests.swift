@@ -29,7 +29,7 @@ struct FavoriteTracksTests {
   private var titles: String { playlist.favoriteItems.compactMap(\.title).joined() }
 
   @Test("tracks take-over: the app's playlist keeps its order and what its rows show, and again is nothing")
-  func takeOver() throws {
+  func migrate() throws {
     try append("x")
     var rows = try ["c", "a", "b"].map { try Self.track($0) }
     rows[0].name = "c.mp3"
@@ -37,13 +37,13 @@ struct FavoriteTracksTests {
     (rows[0].track, rows[0].size, rows[0].format, rows[0].length) = ("3/12", "9000", "VBR MP3", "3:45")
     rows.append(Track(url: try #require(URL(string: "no-scheme.mp3"))))
     let before = store.read(\.commitCount)
-    let report = try playlist.takeOver(rows)
+    let report = try playlist.migrate(from: rows)
     #expect(report.count == 3 && report.failures.count == 1 && store.read(\.commitCount) == before + 1)
     #expect(titles == "xcab" && playlist.favoriteItems[1] == rows[0])
     try playlist.removeFavoriteItem(url: rows[1].url)
     try append("y")
     let digest = store.digest
-    #expect(try playlist.takeOver(rows).count == 0 && store.digest == digest && titles == "xcby")
+    #expect(try playlist.migrate(from: rows).count == 0 && store.digest == digest && titles == "xcby")
     // A file that is on the playlist already is an error that the user sees.
     let error = #expect(throws: LibraryError.self) { try playlist.appendFavoriteItem(rows[0]) }
     #expect(error?.localizedDescription == "Track is already in the playlist Favorites.")
@@ -57,7 +57,7 @@ struct FavoriteTracksTests {
       ("Road", [c, a, unusable, a]), ("Night", [b]), ("", [b]),
     ]
     let before = store.read(\.commitCount)
-    let report = try playlist.takeOver([a], otherPlaylists: others)
+    let report = try playlist.migrate(from: [a], otherPlaylists: others)
     #expect(report.count == 1 && titles == "a" && store.read(\.commitCount) == before + 1)
     #expect(report.failures.count == 2 && "\(report.failures[0])".contains(#""Road""#))
     #expect(try playlist.favorites.items(inCollection: "Road") == [c, a])
@@ -66,7 +66,7 @@ struct FavoriteTracksTests {
     let road = try store.library("tracks").collection("Road")
     try road.remove(a.id.favoriteID)
     let digest = store.digest
-    #expect(try playlist.takeOver([a], otherPlaylists: others).count == 0 && store.digest == digest)
+    #expect(try playlist.migrate(from: [a], otherPlaylists: others).count == 0 && store.digest == digest)
   }
 
   @Test("tracks: the playlist is there from the start, permanent, and keeps url, title and archive")

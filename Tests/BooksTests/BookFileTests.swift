@@ -58,7 +58,7 @@ struct BookFileTests {
       #"[\#(beginning),"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF","title":"T","fileURL":"/t.m4b","dateAdded":0}]"#
     let imported = try FavoritesStore.inMemory().take(text, UserDefaultsFormat(), into: "books")
     let shelf = try BookShelf()
-    let taken = try shelf.library.takeOver(books: text)
+    let taken = try shelf.library.migrate(books: text)
     let decoded = try? JSONDecoder().decode([Book].self, from: Data(text.utf8))
     #expect(taken.count == imported.added && taken.failures.count == imported.refusals.count)
     #expect((decoded?.count ?? 0) == imported.added)

@@ -65,9 +65,9 @@ struct BookTests {
     #expect(books[1].duration == 0 && books[1].isDownloaded)
     for book in books { #expect(try stored(book, isFavorite: true, favoritedDate: date) == book) }
     let shelf = try BookShelf()
-    let report = try shelf.library.takeOver(books: Self.appRecords)
+    let report = try shelf.library.migrate(books: Self.appRecords)
     #expect(report.count == 2 && report.failures.map { "\($0)".prefix(8) } == ["record 2", "record 4"])
-    #expect(throws: LibraryError.self) { try shelf.library.takeOver(books: JSONValue.object([])) }
+    #expect(throws: LibraryError.self) { try shelf.library.migrate(books: JSONValue.object([])) }
   }
 
   @Test("fields are flat, and what is missing takes its default")

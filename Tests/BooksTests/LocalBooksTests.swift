@@ -116,7 +116,7 @@ struct LocalBooksTests {
     check("after an import with paths")
 
     // A backup contains none of it, and restoring it gives none.
-    _ = try phone.store.backUp(to: "/backup", on: phone.files)
+    _ = try phone.store.backup(to: "/backup", on: phone.files)
     #expect(try !phone.files.contains("phone/dune", below: "/backup"))
     _ = try FavoritesStore.restoreBackup(
       at: "/backup", to: "/restored", on: phone.files, options: StoreOptions())
@@ -187,8 +187,8 @@ struct LocalBooksTests {
   }
 
   @Test("what the app kept itself is taken over with its files, on this device")
-  func takeOver() throws {
-    let report = try phone.library.takeOver(books: BookTests.appRecords)
+  func migrate() throws {
+    let report = try phone.library.migrate(books: BookTests.appRecords)
     #expect(report.count == 2)
     try phone.sync(tablet)
     let here = phone.library.loadBooks()

@@ -38,7 +38,7 @@ struct BreedFileTests {
     let decoded = try JSONDecoder().decode([BreedImage].self, from: Data(text.utf8))
     let liked = decoded.filter(\.isFavorite)
     let taken = try FavoritesManager(.inMemory())
-    let report = try taken.takeOver(persisted: text)
+    let report = try taken.migrate(fromPersisted: text)
     #expect(try taken.fetchFavorites() == Set(liked) && report.count == liked.count)
     let store = try FavoritesStore.inMemory()
     #expect(try store.take(text, UserDefaultsFormat(), into: "breeds").refusals == [])
@@ -58,7 +58,7 @@ struct BreedFileTests {
   func refused(members: String) throws {
     let (text, store) = ("[{\(members)}]", try FavoritesStore.inMemory())
     #expect(try store.take(text, UserDefaultsFormat(), into: "breeds").refusals.count == 1)
-    #expect(try FavoritesManager(store).takeOver(persisted: text).failures.count == 1)
+    #expect(try FavoritesManager(store).migrate(fromPersisted: text).failures.count == 1)
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode([BreedImage].self, from: Data(text.utf8))
     }
@@ -93,7 +93,7 @@ struct BreedFileTests {
         #"7: field "isFavorite": an integer where a bool should be"#,
       ])
     let bytes = try store.library("breeds").exportFile(format: UserDefaultsFormat())
-    #expect(try FavoritesManager(.inMemory()).takeOver(persisted: JSONValue.parse(bytes)).count == 3)
+    #expect(try FavoritesManager(.inMemory()).migrate(fromPersisted: JSONValue.parse(bytes)).count == 3)
   }
 
   @Test("an answer with images, one or many; a list of breeds has none")

@@ -186,7 +186,7 @@ struct FavoritesManagerTests {
     // Nor by the app's own old favorites.
     let old = try JSONValue.parse(
       #"[{"url":"https://images.dog.ceo/breeds/akita/1.jpg","isFavorite":true}]"#)
-    try manager.takeOver(persisted: old)
+    try manager.migrate(fromPersisted: old)
     #expect(try manager.isLiked(Self.image("akita/1")) == isFavorite)
   }
 
@@ -197,7 +197,7 @@ struct FavoritesManagerTests {
     let persisted = Data(
       #"[{"url":"https:\/\/images.dog.ceo\/breeds\/hound-afghan\/n02088094_1003.jpg","isFavorite":true},{"isFavorite":true,"url":"https:\/\/images.dog.ceo\/breeds\/akita\/512px-Ainu-Dog.jpg","seen":3}]"#
         .utf8)
-    let report = try manager.takeOver(persisted: persisted)
+    let report = try manager.migrate(fromPersisted: persisted)
     #expect(report.count == 2)
     #expect(report.failures == [.invalidItem(#""seen" is not known, and was left out of 1 record"#)])
     let images = try manager.fetchFavorites()
@@ -217,7 +217,7 @@ struct FavoritesManagerTests {
        {"url":"https://a/breeds/akita/2.jpg","isFavorite":false},
        {"url":"https://a/breeds/akita/3.jpg"}]
       """#)
-    let taken = try manager.takeOver(persisted: persisted)
+    let taken = try manager.migrate(fromPersisted: persisted)
     #expect(taken.count == 1 && taken.failures == [])
     let favorites = try manager.fetchFavorites()
     #expect(favorites.map(\.url.absoluteString) == ["https://a/breeds/akita/1.jpg"])
@@ -225,7 +225,7 @@ struct FavoritesManagerTests {
     #expect(await publisher.next() == favorites)
     #expect(store.read { $0.counts(of: "breeds").items } == 1)
     // Taking over again changes nothing.
-    #expect(try manager.takeOver(persisted: persisted).count == 0)
+    #expect(try manager.migrate(fromPersisted: persisted).count == 0)
     #expect(store.eventCount(of: "breeds") == 1)
   }
 
@@ -250,7 +250,7 @@ struct FavoritesManagerTests {
        {"url":"","isFavorite":true}, {"url":"https://a/b.jpg","isFavorite":"yes"},
        {"url":{"relative":"https://a/breeds/akita/2.jpg"},"isFavorite":true}]
       """#)
-    let taken = try manager.takeOver(persisted: persisted)
+    let taken = try manager.migrate(fromPersisted: persisted)
     try #require(taken.count == 2 && taken.failures.count == 4)
     #expect(store.read(\.commitCount) == 1)
     #expect(
@@ -258,12 +258,12 @@ struct FavoritesManagerTests {
         == .invalidItem(#"record 2: field "url": it is missing"#))
     #expect(taken.failures[1] == .invalidItem("record 3: an integer where an object should be"))
     #expect(try manager.fetchFavorites().count == 2)
-    #expect(throws: LibraryError.self) { try manager.takeOver(persisted: JSONValue.object([])) }
+    #expect(throws: LibraryError.self) { try manager.migrate(fromPersisted: JSONValue.object([])) }
     // Nor does one that the store refuses keep the others out.
     let long = "https://a/" + String(repeating: "x", count: 5_000)
     let more =
       #"[{"url":"\#(long)","isFavorite":true},{"url":"https://a/breeds/akita/3.jpg","isFavorite":true}]"#
-    let second = try manager.takeOver(persisted: more)
+    let second = try manager.migrate(fromPersisted: more)
     #expect(second.count == 1 && second.failures.count == 1)
   }
 

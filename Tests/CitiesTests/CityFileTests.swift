@@ -70,7 +70,7 @@ struct CityFileTests {
     let (text, store) = (#"[{"_id":1,\#(members)}]"#, try FavoritesStore.inMemory())
     let unknown = members.contains("more") ? [#""more" is not known, and was left out of 1 record"#] : []
     #expect(
-      try DefaultFavoriteCityRepository(store).takeOver(persisted: text).failures
+      try DefaultFavoriteCityRepository(store).migrate(fromPersisted: text).failures
         == unknown.map(LibraryError.invalidItem))
     let report = try FavoritesStore.inMemory().take(text, UserDefaultsFormat(), into: "cities")
     #expect(report.refusals == [] && report.remarks.map(\.reason).starts(with: unknown))
@@ -84,7 +84,7 @@ struct CityFileTests {
   func refused(members: String) throws {
     let (text, store) = (#"[{"_id":1,\#(members)}]"#, try FavoritesStore.inMemory())
     #expect(try store.take(text, UserDefaultsFormat(), into: "cities").refusals.count == 1)
-    #expect(try DefaultFavoriteCityRepository(store).takeOver(persisted: text).failures.count == 1)
+    #expect(try DefaultFavoriteCityRepository(store).migrate(fromPersisted: text).failures.count == 1)
     #expect(store.eventCount(of: "cities") == 0)
     #expect(throws: LibraryError.self) { try City.catalog(text) }
     #expect(throws: DecodingError.self) { try JSONDecoder().decode([City].self, from: Data(text.utf8)) }

@@ -79,7 +79,7 @@ struct FavoriteCityRepositoryTests {
     let array = Data(
       #"[{"isFavorite":true,"coord":{"lat":44.549999,"lon":34.283333},"name":"Hurzuf","_id":707860,"country":"UA"},{"isFavorite":false,"coord":{"lat":0,"lon":0},"name":"Novinki","_id":519188,"country":"RU"}]"#
         .utf8)
-    let report = try app.repository.takeOver(persisted: array)
+    let report = try app.repository.migrate(fromPersisted: array)
     #expect(report.count == 1 && report.failures == [])
     let city = try #require(app.repository.fetchFavorites().first)
     #expect(city.id == 707_860 && city.name == "Hurzuf" && city.country == "UA" && city.isFavorite)
@@ -92,37 +92,38 @@ struct FavoriteCityRepositoryTests {
   func searchTerms() throws {
     let terms = try RecentSearchTerms(app.store)
     let rows = (1...10).map { (term: "term \($0)", searchedAt: Date(timeIntervalSince1970: Double($0))) }
-    try terms.takeOver(rows + [(term: "ab", searchedAt: .now)])
+    try terms.migrate(from: rows + [(term: "ab", searchedAt: .now)])
     let newest = (3...10).reversed().map { "term \($0)" }
     #expect(terms.terms == newest)
     try terms.record("London")
-    try terms.takeOver(rows)
+    try terms.migrate(from: rows)
     #expect(terms.terms == ["London"] + newest.dropLast())
     try terms.removeAll()
-    try terms.takeOver(rows.suffix(8))
+    try terms.migrate(from: rows.suffix(8))
     #expect(terms.terms == [])
   }
 
   @Test(
     "cities take-over: rows of a database and an array of user defaults are one commit, and again is nothing")
-  func takeOver() throws {
+  func migrate() throws {
     let rows = [city(1, "A", isFavorite: true), city(2, "B"), city(3, "C", isFavorite: true)]
-    #expect(try app.repository.takeOver(rows).count == 2 && app.store.read(\.commitCount) == 1)
+    #expect(try app.repository.migrate(from: rows).count == 2 && app.store.read(\.commitCount) == 1)
     try app.repository.toggleFavorite(for: city(1, "A"))
     let array = Data(
       #"[{"_id":1,"name":"A","country":"X","coord":{"lon":0,"lat":0},"isFavorite":true},{"_id":4},{"id":5,"name":"E","country":"X","lon":1,"lat":2,"isFavorite":true},{"id":6,"name":"F","country":"X","lon":1,"lat":2}]"#
         .utf8)
-    let report = try app.repository.takeOver(persisted: array)
+    let report = try app.repository.migrate(fromPersisted: array)
     #expect(report.count == 1 && report.failures.map(\.description).first?.hasPrefix("record 2: ") == true)
     #expect(Set(app.repository.favoriteIDs()) == [3, 5])
     let digest = app.store.digest
     #expect(
-      try app.repository.takeOver(persisted: array).count == 0 && app.repository.takeOver(rows).count == 0)
+      try app.repository.migrate(fromPersisted: array).count == 0
+        && app.repository.migrate(from: rows).count == 0)
     #expect(app.store.digest == digest)
-    #expect(throws: LibraryError.self) { try app.repository.takeOver(persisted: "{}") }
+    #expect(throws: LibraryError.self) { try app.repository.migrate(fromPersisted: "{}") }
     // A row that the store refuses is reported, and the others are taken.
     let nowhere = City(id: 7, name: "G", country: "X", lon: .nan, lat: 0, isFavorite: true)
-    let mixed = try app.repository.takeOver([nowhere, city(8, "H", isFavorite: true)])
+    let mixed = try app.repository.migrate(from: [nowhere, city(8, "H", isFavorite: true)])
     #expect(mixed.count == 1 && mixed.failures.count == 1 && Set(app.repository.favoriteIDs()) == [3, 5, 8])
   }
 }

@@ -14,8 +14,10 @@ nonisolated struct Station: Codable, Identifiable, Sendable {
 }
 
 /// - Returns: how many were new.
-func takeOver(_ old: [(item: Station, since: Date?)], into stations: Favorites<Station>) async throws -> Int {
-  try await stations.library.store.async.run { _ in try stations.takeOver(old, origin: "import:database") }
+func migrate(from old: [(item: Station, since: Date?)], into stations: Favorites<Station>) async throws -> Int
+{
+  try await stations.library.store.async.run { _ in try stations.migrate(from: old, origin: "import:database")
+  }
 }
 
 func oldFavorites(in database: OpaquePointer?) throws -> [(item: Station, since: Date?)] {
@@ -91,14 +93,14 @@ struct DatabaseTests {
     let database = try database()
     defer { sqlite3_close(database) }
     let stations = try FavoritesStore.inMemory().favorites(of: Station.self, in: "stations")
-    #expect(try await takeOver(oldFavorites(in: database), into: stations) == 3)
+    #expect(try await migrate(from: oldFavorites(in: database), into: stations) == 3)
     #expect(stations.list().map(\.id) == ["news", "jazz", "gone"])
     #expect(stations.list().map(\.name) == ["News", "Jazz FM", nil])
     #expect(stations.list().map(\.country) == [nil, "GB", nil])
     // 2026-01-02T03:04:05.678Z
     #expect(stations.favoritedDate(of: "jazz") == Date(timeIntervalSince1970: 1_767_323_045.678))
     try stations.remove("jazz")
-    #expect(try await takeOver(oldFavorites(in: database), into: stations) == 0)
+    #expect(try await migrate(from: oldFavorites(in: database), into: stations) == 0)
     #expect(!stations.contains("jazz"))
   }
 

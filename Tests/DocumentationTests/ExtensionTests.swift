@@ -20,7 +20,7 @@ struct ExtensionTests {
 
   func didEnterBackground(_ model: FavoritesModel<Recipe>, _ store: FavoritesStore) async throws {
     await model.finishWriting()
-    try await store.async.rest()
+    try await store.async.suspend()
   }
 
   func willEnterForeground(_ store: FavoritesStore) async throws {

@@ -25,11 +25,11 @@ struct MovingInTests {
     let old = [Song(id: "3", title: "Zamba"), Song(id: "1", title: "Musette"), Song(id: "2", title: "Loose")]
     let array = try JSONEncoder().encode(old)
     let songs = try FavoritesStore.inMemory().favorites(of: Song.self, in: "songs")
-    try songs.takeOver(oldSongs(in: array), origin: "import:user-defaults")
+    try songs.migrate(from: oldSongs(in: array), origin: "import:user-defaults")
     #expect(songs.list() == old.reversed())
     #expect(try songs.library.store.status().commits == 1)
     try songs.remove("2")
-    #expect(try songs.takeOver(oldSongs(in: array), origin: "import:user-defaults") == 0)
+    #expect(try songs.migrate(from: oldSongs(in: array), origin: "import:user-defaults") == 0)
     #expect(songs.list().map(\.id) == ["1", "3"])
   }
 

@@ -82,7 +82,7 @@ struct BackupTests {
     let checkpoints = try phone.signatures().mapValues(\.checkpoint)
     #expect(before.count == 3 && checkpoints.count == 2)
     #expect(before[phone.replica]?.commit.rawValue == 35 && checkpoints[phone.replica]?.checkpoint.size == 30)
-    let report = try phone.backUp(to: path, on: files)
+    let report = try phone.backup(to: path, on: files)
     #expect(report.commits == 65 && report.newCommits == 65 && report.digest == phone.digest)
     #expect(try phone.signatures().mapValues(\.checkpoint) == checkpoints, "a backup signs nothing")
     #expect(try FavoritesStore.checkBackup(at: path, on: files).events == report.events)
@@ -108,7 +108,7 @@ struct BackupTests {
     let text = String(decoding: try key.bytes(Int(try key.size()), at: 0), as: UTF8.self)
     let seed = try #require(text.split(separator: "\n").first { $0.hasPrefix("seed ") }?.dropFirst(5))
     let secret = try #require(Hexadecimal.bytes(seed))
-    _ = try phone.backUp(to: path, on: files)
+    _ = try phone.backup(to: path, on: files)
     let written = try (files.info(path)?.kind == .directory ? tree(path) : [path]).map { Data(try bytes($0)) }
     #expect(!written.isEmpty)
     for content in written {
@@ -120,23 +120,23 @@ struct BackupTests {
   func incremental() throws {
     let phone = try Self.filled()
     try Self.write(3_000, to: phone, tag: "many")
-    let first = try phone.backUp(to: "/folder", on: files)
+    let first = try phone.backup(to: "/folder", on: files)
     let before = try tree("/folder")
-    let again = try phone.backUp(to: "/folder", on: files)
+    let again = try phone.backup(to: "/folder", on: files)
     #expect(again.writtenBytes == 0 && again.newCommits == 0)
     #expect(try tree("/folder") == before)
     try phone.seal()
-    #expect(try phone.backUp(to: "/folder", on: files).writtenBytes == 0, "sealing changes no commit")
+    #expect(try phone.backup(to: "/folder", on: files).writtenBytes == 0, "sealing changes no commit")
     try Self.write(1, to: phone, tag: "one")
-    let one = try phone.backUp(to: "/folder", on: files)
+    let one = try phone.backup(to: "/folder", on: files)
     #expect(one.newCommits == 1 && one.writtenBytes < 2_000 && one.writtenBytes < first.writtenBytes)
     #expect(try Set(tree("/folder")).subtracting(before).count == 1)
     #expect(try restored("/folder", as: "/restored").digest == phone.digest)
 
-    _ = try phone.backUp(to: "/one.backup", on: files)
-    #expect(try phone.backUp(to: "/one.backup", on: files).writtenBytes == 0)
+    _ = try phone.backup(to: "/one.backup", on: files)
+    #expect(try phone.backup(to: "/one.backup", on: files).writtenBytes == 0)
     try Self.write(1, to: phone, tag: "another")
-    #expect(try phone.backUp(to: "/one.backup", on: files).newCommits == 1)
+    #expect(try phone.backup(to: "/one.backup", on: files).newCommits == 1)
     #expect(try restored("/one.backup", as: "/other").digest == phone.digest)
   }
 
@@ -147,7 +147,7 @@ struct BackupTests {
     try phone.endStream(forked, after: CommitNumber(rawValue: 12))
     try phone.endStream(ReplicaID(high: 7, low: 7), after: CommitNumber(rawValue: 0))
     let before = try heads(phone)
-    _ = try phone.backUp(to: "/folder", on: files)
+    _ = try phone.backup(to: "/folder", on: files)
     let store = try restored("/folder", as: "/restored")
     #expect(store.digest == phone.digest)
     #expect(
@@ -159,9 +159,9 @@ struct BackupTests {
   @Test("200 faults of the copy are all found", arguments: ["/folder", "/one.backup"])
   func faults(path: String) throws {
     let phone = try Self.filled()
-    _ = try phone.backUp(to: path, on: files)
+    _ = try phone.backup(to: path, on: files)
     try Self.write(40, to: phone, tag: "second")
-    _ = try phone.backUp(to: path, on: files)
+    _ = try phone.backup(to: path, on: files)
     let seed = SeededRandom.testSeed()
     var random = SeededRandomSource(seed: seed)
     let isFolder = path == "/folder"
@@ -208,14 +208,14 @@ struct BackupTests {
   @Test("a damaged or missing run file is written again once it is removed")
   func mended() throws {
     let phone = try Self.filled()
-    _ = try phone.backUp(to: "/folder", on: files)
+    _ = try phone.backup(to: "/folder", on: files)
     for path in try tree("/folder") where path.hasSuffix(".run") {
       var content = try bytes(path)
       content[content.count / 2] ^= 1
       try put(content, path)
-      #expect(throws: HeartlogError.self) { try phone.backUp(to: "/folder", on: files) }
+      #expect(throws: HeartlogError.self) { try phone.backup(to: "/folder", on: files) }
       try files.remove(path)
-      #expect(try phone.backUp(to: "/folder", on: files).newCommits > 0)
+      #expect(try phone.backup(to: "/folder", on: files).newCommits > 0)
       #expect(try FavoritesStore.checkBackup(at: "/folder", on: files).digest == phone.digest)
     }
   }
@@ -225,12 +225,12 @@ struct BackupTests {
     let phone = try Self.store("phone")
     for round in 0..<2 {
       try Self.write(6, to: phone, tag: "\(round)-")
-      _ = try phone.backUp(to: "/folder", on: files)
+      _ = try phone.backup(to: "/folder", on: files)
     }
     let paths = try tree("/folder").filter { $0.hasSuffix(".run") }.sorted()
     #expect(paths.count == 2)
     try files.remove(paths[0])
-    #expect(try phone.backUp(to: "/folder", on: files).newCommits == 6)
+    #expect(try phone.backup(to: "/folder", on: files).newCommits == 6)
     #expect(try tree("/folder").filter { $0.hasSuffix(".run") }.sorted() == paths)
     #expect(try FavoritesStore.checkBackup(at: "/folder", on: files).digest == phone.digest)
   }
@@ -238,7 +238,7 @@ struct BackupTests {
   @Test("a manifest begins with the bytes that its format names")
   func magic() throws {
     let phone = try Self.store("phone")
-    _ = try phone.backUp(to: "/folder", on: files)
+    _ = try phone.backup(to: "/folder", on: files)
     #expect(try bytes("/folder/manifest").starts(with: [0x89] + Array("HLBAK\r\n".utf8) + [1]))
   }
 
@@ -258,7 +258,7 @@ struct BackupTests {
         kind, after: Int.random(in: 0..<5, using: &random), code: ENOSPC,
         partialBytes: kind == .write ? Int.random(in: 0..<50, using: &random) : nil)
       do {
-        last = try phone.backUp(to: path, on: files).digest
+        last = try phone.backup(to: path, on: files).digest
         #expect(last == phone.digest)
       } catch {
         #expect(error.code == .diskFull, "seed \(seed), round \(round): \(error)")
@@ -271,7 +271,7 @@ struct BackupTests {
         last = found
       }
     }
-    #expect(try phone.backUp(to: path, on: files).digest == phone.digest)
+    #expect(try phone.backup(to: path, on: files).digest == phone.digest)
     #expect(try !files.entries(of: "/").contains { $0.contains(".tmp-") })
     if path == "/folder" { #expect(try !tree(path).contains { $0.contains(".tmp-") }) }
   }
@@ -285,11 +285,11 @@ struct BackupTests {
       let files = MemoryFileSystem(recording: true)
       files.failNext(.synchronizeDirectory, after: call, code: EIO)
       var isInterrupted = false
-      do { _ = try phone.backUp(to: path, on: files) } catch { isInterrupted = true }
+      do { _ = try phone.backup(to: path, on: files) } catch { isInterrupted = true }
       files.clearFaults()
       // Once as the one that continues, and once as one that finds nothing new.
       for _ in 0..<(isInterrupted ? 2 : 1) {
-        _ = try phone.backUp(to: path, on: files)
+        _ = try phone.backup(to: path, on: files)
         for seed in 0..<20 as Range<UInt64> {
           let found = try FavoritesStore.checkBackup(at: path, on: files.crashState(seed: seed))
           #expect(found.digest == phone.digest, "call \(call), seed \(seed)")
@@ -302,21 +302,21 @@ struct BackupTests {
   func refusals() throws {
     let (phone, other) = (try Self.filled(), try Self.store("other"))
     try Self.write(3, to: other)
-    _ = try phone.backUp(to: "/folder", on: files)
+    _ = try phone.backup(to: "/folder", on: files)
     _ = try restored("/folder", as: "/store")
     try files.createDirectory("/photos")
     try put([1, 2, 3], "/photos/1.jpg")
     try put([1, 2, 3], "/text.backup")
     for path in ["/store", "/photos", "/text.backup"] {
       let before = try path.hasSuffix("p") ? bytes(path) : []
-      #expect(throws: HeartlogError.self) { try phone.backUp(to: path, on: files) }
+      #expect(throws: HeartlogError.self) { try phone.backup(to: path, on: files) }
       #expect(throws: HeartlogError.self) { try FavoritesStore.checkBackup(at: path, on: files) }
       #expect(throws: HeartlogError.self) { try restored(path, as: "/nothing") }
       if path.hasSuffix("p") { #expect(try bytes(path) == before) }
     }
     #expect(try tree("/photos") == ["/photos/1.jpg"])
     let before = try tree("/folder")
-    let error = #expect(throws: HeartlogError.self) { try other.backUp(to: "/folder", on: files) }
+    let error = #expect(throws: HeartlogError.self) { try other.backup(to: "/folder", on: files) }
     #expect(error?.code == .invalid && error?.message.contains("another store") == true)
     #expect(try tree("/folder") == before)
     let taken = #expect(throws: HeartlogError.self) { try restored("/folder", as: "/store") }
@@ -325,7 +325,7 @@ struct BackupTests {
     #expect(missing?.code == .notFound)
     let lock = try files.openLock("/folder/lock")
     #expect(try lock.tryLock())
-    let locked = #expect(throws: HeartlogError.self) { try phone.backUp(to: "/folder", on: files) }
+    let locked = #expect(throws: HeartlogError.self) { try phone.backup(to: "/folder", on: files) }
     #expect(locked?.code == .locked)
   }
 
@@ -337,9 +337,9 @@ struct BackupTests {
     options.name = "phone"
     let store = try FavoritesStore(at: "/store", on: files, options: options)
     try Self.write(2, to: store)
-    _ = try store.backUp(to: "/whole", on: files)
+    _ = try store.backup(to: "/whole", on: files)
     let before = try tree("/")
-    let error = #expect(throws: HeartlogError.self) { try store.backUp(to: path, on: files) }
+    let error = #expect(throws: HeartlogError.self) { try store.backup(to: path, on: files) }
     #expect(error?.code == .invalid && error?.message.contains("is inside") == true)
     #expect(try tree("/") == before)
     for folder in ["/store/restored", "/whole/restored"] {
@@ -347,8 +347,8 @@ struct BackupTests {
       #expect(error?.code == .invalid)
     }
     #expect(try tree("/") == before)
-    _ = try store.backUp(to: "/beside", on: files)
-    _ = try store.backUp(to: "/whole", on: files)
+    _ = try store.backup(to: "/beside", on: files)
+    _ = try store.backup(to: "/whole", on: files)
   }
 
   @Test(
@@ -356,7 +356,7 @@ struct BackupTests {
     arguments: [0, 3_000, 6_000])
   func failedRestoration(freeBytes: Int) throws {
     let store = try Self.filled()
-    _ = try store.backUp(to: "/folder", on: files)
+    _ = try store.backup(to: "/folder", on: files)
     let left = "/restored.tmp-\(files.processID)-1"
     try files.createDirectory(left)
     try files.open("\(left)/plain", .createNew).write([1], at: 0)
@@ -374,7 +374,7 @@ struct BackupTests {
   @Test("a store without commits can be backed up and restored")
   func empty() throws {
     let phone = try Self.store("phone")
-    _ = try phone.backUp(to: "/folder", on: files)
+    _ = try phone.backup(to: "/folder", on: files)
     let store = try restored("/folder", as: "/restored")
     #expect(store.digest == phone.digest && store.vault == phone.vault)
   }
@@ -437,7 +437,7 @@ struct BackupTests {
       reading.access = number % 2 == 0 ? .readOnly : .readWrite
       let source = try FavoritesStore(at: path, options: reading)
       let target = number % 3 == 0 ? "/one.backup" : "/folder"
-      let report = try source.backUp(to: target, on: files)
+      let report = try source.backup(to: target, on: files)
       let begun = writers.map { $0.begun.load(ordering: .sequentiallyConsistent) }
       let files = MemoryFileSystem()
       try copy(target, to: files)

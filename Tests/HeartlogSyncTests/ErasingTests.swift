@@ -265,10 +265,10 @@ struct ErasingTests {
     try write(phone, 5)
     try phone.store.library("papers").add("regretted")
     let copies = MemoryFileSystem()
-    _ = try phone.store.backUp(to: "/copy", on: copies)
+    _ = try phone.store.backup(to: "/copy", on: copies)
     try copies.remove("/copy/manifest")
     try phone.store.erase("regretted", in: "papers")
-    let report = try phone.store.backUp(to: "/copy", on: copies)
+    let report = try phone.store.backup(to: "/copy", on: copies)
     #expect(report.digest == phone.store.digest)
     #expect(try Self.traces(of: "regretted", in: copies, under: "/copy") == [])
   }
@@ -279,17 +279,17 @@ struct ErasingTests {
     try write(phone, 5)
     try phone.store.library("papers").add("regretted")
     let copies = MemoryFileSystem()
-    let last = try phone.store.backUp(to: "/copy", on: copies).digest
+    let last = try phone.store.backup(to: "/copy", on: copies).digest
     #expect(try !Self.traces(of: "regretted", in: copies, under: "/copy").isEmpty)
     try phone.store.erase("regretted", in: "papers")
     // The first run file, the second one, and the manifest.
     for renames in [0, 1, 1] {
       copies.failNext(.rename, after: renames, code: ENOSPC)
-      #expect(throws: HeartlogError.self) { try phone.store.backUp(to: "/copy", on: copies) }
+      #expect(throws: HeartlogError.self) { try phone.store.backup(to: "/copy", on: copies) }
       copies.clearFaults()
       #expect(try FavoritesStore.checkBackup(at: "/copy", on: copies).digest == last)
     }
-    let report = try phone.store.backUp(to: "/copy", on: copies)
+    let report = try phone.store.backup(to: "/copy", on: copies)
     #expect(report.digest == phone.store.digest && report.newCommits == 1)
     #expect(try Self.traces(of: "regretted", in: copies, under: "/copy") == [])
     #expect(try FavoritesStore.checkBackup(at: "/copy", on: copies).digest == phone.store.digest)
@@ -305,10 +305,10 @@ struct ErasingTests {
     for (index, device) in devices.enumerated() {
       try devices[0].store.erase("\(device.store.name)-1", in: "papers")
       for _ in 0..<2 {
-        let report = try devices[0].store.backUp(to: "/\(index).backup", on: copies)
+        let report = try devices[0].store.backup(to: "/\(index).backup", on: copies)
         #expect(report.digest == devices[0].store.digest)
       }
-      #expect(try devices[0].store.backUp(to: "/all.backup", on: copies).digest == devices[0].store.digest)
+      #expect(try devices[0].store.backup(to: "/all.backup", on: copies).digest == devices[0].store.digest)
     }
     #expect(try Self.traces(of: "device-0-1\"", in: copies, under: "/") == [])
   }

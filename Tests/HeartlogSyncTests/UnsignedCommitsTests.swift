@@ -179,7 +179,7 @@ struct UnsignedCommitsTests {
     try Self.sync(phone, with: laptop)
     try phone.library("papers").add("b")
     // The backup has what the phone has not signed.
-    _ = try phone.backUp(to: "/saved.backup", on: files)
+    _ = try phone.backup(to: "/saved.backup", on: files)
     _ = try FavoritesStore.restoreBackup(
       at: "/saved.backup", to: "/restored", on: files, options: StoreOptions())
     let restored = try FavoritesStore(at: "/restored", on: files, options: StoreOptions())

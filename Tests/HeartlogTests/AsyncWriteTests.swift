@@ -61,7 +61,7 @@ struct AsyncWriteTests {
         try records.update(contentsOf: [Record(id: 3, title: "new"), items[3]])
       } == 1)
     let old = (1...6).map { (item: Record(id: $0, title: "old"), since: Date?.none) }
-    #expect(try await store.async.run { _ in try records.takeOver(old, origin: "import:defaults") } == 2)
+    #expect(try await store.async.run { _ in try records.migrate(from: old, origin: "import:defaults") } == 2)
     #expect(records.list(order: .byID).map(\.title) == ["new", "4", "old", "old"])
     #expect(try await records.async.setNote("again", of: 3) && records.note(of: 3) == "again")
   }

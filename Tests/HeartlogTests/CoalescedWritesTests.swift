@@ -74,7 +74,7 @@ struct CoalescedWritesTests {
   func restAndClose(isClosed: Bool) throws {
     try update(1)
     try update(2, heard: 7)
-    if isClosed { try store.close() } else { try store.rest() }
+    if isClosed { try store.close() } else { try store.suspend() }
     let again = try test.open().favorites(of: Episode.self)
     #expect(try again.item("a") == Episode(id: "a", position: 2, heard: 7))
   }

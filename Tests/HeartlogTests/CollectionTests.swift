@@ -185,11 +185,11 @@ struct CollectionTests {
     let records = try store.records
     let day = Date(timeIntervalSince1970: 1_600_000_000)
     let old = (1...3).map { (item: Record(id: $0, title: "\($0)"), since: $0 == 2 ? day : nil) }
-    #expect(try records.takeOver(old[..<2], origin: "import:defaults") == 2)
+    #expect(try records.migrate(from: old[..<2], origin: "import:defaults") == 2)
     #expect(records.favoritedDate(of: 2) == day && records.list().map(\.id) == [1, 2])
     try records.remove(1)
-    #expect(try records.takeOver(old, origin: "import:defaults") == 1)
-    #expect(try records.takeOver(old, origin: "import:defaults") == 0)
+    #expect(try records.migrate(from: old, origin: "import:defaults") == 1)
+    #expect(try records.migrate(from: old, origin: "import:defaults") == 0)
     #expect(records.ids.sorted() == [2, 3])
     #expect(try store.allCommits().map(\.origin) == ["import:defaults", nil, "import:defaults"])
   }

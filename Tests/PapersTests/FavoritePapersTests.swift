@@ -31,17 +31,17 @@ struct FavoritePapersTests {
   }
 
   @Test("papers take-over: the favorites among the rows are one commit, with their dates; again is nothing")
-  func takeOver() throws {
+  func migrate() throws {
     var rows = try ["1v1", "2v1", "3v1"].map { try Self.paper($0, isFavorite: $0 != "2v1") }
     rows[0].favoritedDate = Date(timeIntervalSince1970: 5)
     rows.append(try Self.paper("", isFavorite: true))
-    let report = try papers.takeOver(rows)
+    let report = try papers.migrate(from: rows)
     #expect(report.count == 2 && report.failures == [.invalidItem("record 4: a paper without an id")])
     #expect(store.read(\.commitCount) == 1 && papers.favoritePapers.map(\.id) == ["3v1", "1v1"])
     #expect(papers.favorites.favoritedDate(of: "1v1") == Date(timeIntervalSince1970: 5))
     try papers.toggleFavorite(for: rows[0])
     let digest = store.digest
-    #expect(try papers.takeOver(rows).count == 0 && store.digest == digest)
+    #expect(try papers.migrate(from: rows).count == 0 && store.digest == digest)
   }
 
   @Test("papers take-over: a row keeps all that the app shows, and dates of one millisecond their order")
@@ -56,7 +56,7 @@ struct FavoritePapersTests {
       paper.favoritedDate = Date(timeIntervalSinceReferenceDate: start + Double(number) / 10_000)
       return paper
     }
-    #expect(try papers.takeOver(rows).count == 3)
+    #expect(try papers.migrate(from: rows).count == 3)
     let written = try store.readLog().next()?.records.compactMap(\.event?.item)
     #expect(written == ["3v1", "2v1", "1v1"])
     var shown = try #require(papers.favoritePapers.first { $0.id == "1v1" })

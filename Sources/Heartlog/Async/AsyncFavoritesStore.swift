@@ -79,13 +79,13 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  /// Lets go of everything that must not be held while the process is suspended, as `FavoritesStore.rest()` does, once the writes that are
+  /// Lets go of everything that must not be held while the process is suspended, as `FavoritesStore.suspend()` does, once the writes that are
   /// awaited by then are written.
-  public func rest() async throws(HeartlogError) {
+  public func suspend() async throws(HeartlogError) {
     let result = await withCheckedContinuation { continuation in
       store.asyncWrites.append { [store] in
         // Called when the writes that came before are finished.
-        { continuation.resume(returning: Result { () throws(HeartlogError) in try store.rest() }) }
+        { continuation.resume(returning: Result { () throws(HeartlogError) in try store.suspend() }) }
       }
     }
     try result.get()

@@ -34,7 +34,7 @@ enum BackupCommand: Command {
       return .success
     }
     let store = try context.openForReading()
-    let report = try context.onBackup { () throws(HeartlogError) in try store.backUp(to: path) }
+    let report = try context.onBackup { () throws(HeartlogError) in try store.backup(to: path) }
     let new =
       report.newCommits == 0
       ? "nothing new"

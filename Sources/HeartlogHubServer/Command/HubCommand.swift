@@ -18,7 +18,7 @@ public enum HubCommand {
       } else if let vault = arguments["--reset"] {
         try reset(vault, arguments)
       } else if let copy = arguments["backup"] {
-        try backUp(to: copy, arguments)
+        try backup(to: copy, arguments)
       } else {
         try serve(arguments)
       }
@@ -99,7 +99,7 @@ public enum HubCommand {
   }
 
   /// Copies the database, also while a hub serves it.
-  private static func backUp(to copy: String, _ arguments: HubArguments) throws(HeartlogError) {
+  private static func backup(to copy: String, _ arguments: HubArguments) throws(HeartlogError) {
     guard !arguments.isPostgreSQL else {
       throw HeartlogError(
         .invalid, "backup copies a file of SQLite: use pg_basebackup or pg_dump for a PostgreSQL database")

@@ -44,7 +44,7 @@ public struct Archive: FavoriteItem, Hashable {
   }
 
   /// Creates an archive from a row of an app's own database, in which creators and publishers are joined. They
-  /// stay one name each here; `FavoriteArchives.takeOver(_:)` splits those that are certainly several.
+  /// stay one name each here; `FavoriteArchives.migrate(from:)` splits those that are certainly several.
   public init(
     identifier: String?, title: String?, archiveTitle: String?, mediatype: String?, creator: String?,
     publisher: String?, desc: String?, iconUrlString: String?, dateAdded: Date?

@@ -105,7 +105,7 @@ extension FavoriteArchives {
   ///
   /// ```swift
   /// let rows = try context.fetch(ArchiveMetaDataEntity.archiveMetaDataFetchRequest)
-  /// try archives.takeOver(rows.map { row in
+  /// try archives.migrate(from: rows.map { row in
   ///   Archive(
   ///     identifier: row.identifier, title: row.title, archiveTitle: row.archiveTitle, mediatype: row.mediatype,
   ///     creator: row.creator, publisher: row.publisher, desc: row.desc, iconUrlString: row.iconUrlString,
@@ -122,7 +122,7 @@ extension FavoriteArchives {
   /// - Parameter archives: the rows, in any order.
   /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
-  public func takeOver(_ archives: some Sequence<Archive>) throws(HeartlogError) -> TakeOverReport {
+  public func migrate(from archives: some Sequence<Archive>) throws(HeartlogError) -> MigrationReport {
     let archives = Array(archives)
     let names = KnownNames(archives.flatMap { $0.creators + $0.publishers })
     let items = favorites.items(of: archives) { (archive) throws(LibraryError) in
@@ -132,7 +132,7 @@ extension FavoriteArchives {
       archive.publishers = names.split(archive.publishers)
       return archive
     }
-    return try favorites.takeOver(items, origin: TakeOverOrigin.database, since: \.dateAdded)
+    return try favorites.migrate(from: items, origin: MigrationOrigin.database, since: \.dateAdded)
   }
 }
 

@@ -189,7 +189,7 @@ public struct FavoriteTracks: TypedLibrary {
   /// Takes over the files of the app's own playlist at the end of this one, in their order and in one commit.
   ///
   /// ```swift
-  /// try tracks.takeOver(playlist.files?.array.compactMap { file in
+  /// try tracks.migrate(from: playlist.files?.array.compactMap { file in
   ///   guard let file = file as? ArchiveFileEntity, let url = file.onlineUrl else { return nil }
   ///   var track = Track(url: url, title: file.title, archiveIdentifier: file.identifier)
   ///   (track.name, track.archiveTitle) = (file.name, file.archiveTitle)
@@ -212,9 +212,9 @@ public struct FavoriteTracks: TypedLibrary {
   ///   playlist that cannot be stored.
   /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
-  public func takeOver(
-    _ tracks: some Sequence<Track>, otherPlaylists: [(name: String, tracks: [Track])] = []
-  ) throws -> TakeOverReport {
+  public func migrate(
+    from tracks: some Sequence<Track>, otherPlaylists: [(name: String, tracks: [Track])] = []
+  ) throws -> MigrationReport {
     var (items, failures) = storable(tracks)
     var playlists: [(collection: ItemCollection, tracks: [Track])] = []
     for playlist in otherPlaylists {
@@ -226,7 +226,7 @@ public struct FavoriteTracks: TypedLibrary {
         failures.append(.invalidItem("the playlist \(playlist.name.quoted): \(error.message)"))
       }
     }
-    let count = try store.write(origin: TakeOverOrigin.database) {
+    let count = try store.write(origin: MigrationOrigin.database) {
       let positions = order.positions()
       var added: [Track] = []
       for track in items where library.item(track.id.favoriteID) == nil {
@@ -234,15 +234,15 @@ public struct FavoriteTracks: TypedLibrary {
       }
       try order.put(added.map(\.id.favoriteID), at: positions.count, among: positions)
       for playlist in playlists {
-        for track in playlist.tracks { try takeOver(track, into: playlist.collection) }
+        for track in playlist.tracks { try migrate(from: track, into: playlist.collection) }
       }
       return added.count
     }
-    return TakeOverReport(count: count, failures: failures)
+    return MigrationReport(count: count, failures: failures)
   }
 
   /// Adds a track at the end of a collection, unless it ever was in it. Must be called inside a write.
-  private func takeOver(_ track: Track, into collection: ItemCollection) throws {
+  private func migrate(from track: Track, into collection: ItemCollection) throws {
     let id = track.id.favoriteID
     let wasThere = store.read { state in
       state.position(ofField: ItemCollection.field(of: collection.name), of: id, in: Track.library) != nil

@@ -199,7 +199,7 @@ extension BookLibrary {
   /// settings, and the current book.
   ///
   /// ```swift
-  /// try library.takeOver(
+  /// try library.migrate(
   ///   books: defaults.data(forKey: "saved_books"), settings: defaults.data(forKey: "playback_settings"),
   ///   currentBookID: defaults.string(forKey: "current_book_id")
   /// ) { defaults.object(forKey: "current_position_\($0.uuidString)") as? Double }
@@ -218,18 +218,18 @@ extension BookLibrary {
   /// - Throws: `LibraryError.invalidAnswer` if a text is not JSON, or of another kind; `HeartlogError` if the store
   ///   cannot be written.
   @discardableResult
-  public func takeOver(
+  public func migrate(
     books array: (any JSONSource)?, settings: (any JSONSource)? = nil, currentBookID: String? = nil,
     position: (Book.ID) -> Double? = { _ in nil }
-  ) throws -> TakeOverReport {
+  ) throws -> MigrationReport {
     let list: any JSONSource = array ?? JSONValue.array([])
     let (storable, badRecords) = try BookRecordList().items(of: list, for: books)
     let (fields, badSettings) = try settings.map { try Self.settingFields($0) } ?? ([], [])
-    let count = try store.write(origin: TakeOverOrigin.userDefaults) {
+    let count = try store.write(origin: MigrationOrigin.userDefaults) {
       var count = 0
       for book in storable {
         if let known = books.library.item(book.id.favoriteID) {
-          try takeOverFiles(of: book, known)
+          try migrateFiles(of: book, known)
           continue
         }
         var book = book
@@ -245,11 +245,11 @@ extension BookLibrary {
       }
       return count
     }
-    return TakeOverReport(count: count, failures: badRecords + badSettings)
+    return MigrationReport(count: count, failures: badRecords + badSettings)
   }
 
   /// Records the files of a book that another device has added, unless this one ever recorded any. Must be called inside a write.
-  private func takeOverFiles(of book: Book, _ known: ItemState) throws(HeartlogError) {
+  private func migrateFiles(of book: Book, _ known: ItemState) throws(HeartlogError) {
     let isLocal = { (field: Field) in Book.localFields.contains(field.name) }
     guard known.isFavorite, !known.fields.contains(where: isLocal) else { return }
     try books.library.set(try BookDraft(book).fields.filter(isLocal), of: known.id)

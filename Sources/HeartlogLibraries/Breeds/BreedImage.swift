@@ -112,9 +112,9 @@ extension FavoritesManager {
   /// - Throws: `LibraryError.invalidAnswer` if the value is not an array of records, `HeartlogError` if the
   ///   store cannot be written.
   @discardableResult
-  public func takeOver(persisted: some JSONSource) throws -> TakeOverReport {
-    try favorites.takeOver(
-      ImageRecords().items(of: persisted, for: favorites), origin: TakeOverOrigin.userDefaults)
+  public func migrate(fromPersisted persisted: some JSONSource) throws -> MigrationReport {
+    try favorites.migrate(
+      from: ImageRecords().items(of: persisted, for: favorites), origin: MigrationOrigin.userDefaults)
   }
 }
 

@@ -136,20 +136,20 @@ extension DefaultFavoriteCityRepository {
   /// - Parameter cities: the rows, in any order.
   /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
-  public func takeOver(_ cities: some Sequence<City>) throws(HeartlogError) -> TakeOverReport {
-    try favorites.takeOver(
-      favorites.items(of: cities) { $0.isFavorite ? $0 : nil }, origin: TakeOverOrigin.database)
+  public func migrate(from cities: some Sequence<City>) throws(HeartlogError) -> MigrationReport {
+    try favorites.migrate(
+      from: favorites.items(of: cities) { $0.isFavorite ? $0 : nil }, origin: MigrationOrigin.database)
   }
 
   /// Takes over the favorites in an array that the app kept in its user defaults, in one commit: as
-  /// `takeOver(_:)`, of the records whose `isFavorite` is true. Members that are not known are reported.
+  /// `migrate(from:)`, of the records whose `isFavorite` is true. Members that are not known are reported.
   ///
   /// - Parameter array: the JSON array, with entries as in a catalog, or as an encoder writes a `City`.
   /// - Throws: `LibraryError.invalidAnswer` if it is not an array; `HeartlogError` if the store cannot be written.
   @discardableResult
-  public func takeOver(persisted array: some JSONSource) throws -> TakeOverReport {
-    try favorites.takeOver(
-      CatalogRecords().items(of: array, for: favorites), origin: TakeOverOrigin.userDefaults)
+  public func migrate(fromPersisted array: some JSONSource) throws -> MigrationReport {
+    try favorites.migrate(
+      from: CatalogRecords().items(of: array, for: favorites), origin: MigrationOrigin.userDefaults)
   }
 }
 

@@ -56,9 +56,9 @@ public struct RecentSearchTerms: Sendable {
   ///
   /// - Parameter old: the terms and when each was last searched for, in any order.
   /// - Throws: `HeartlogError` if the store cannot be written.
-  public func takeOver(_ old: some Sequence<(term: String, searchedAt: Date)>) throws(HeartlogError) {
+  public func migrate(from old: some Sequence<(term: String, searchedAt: Date)>) throws(HeartlogError) {
     let newest = old.sorted { $0.searchedAt > $1.searchedAt }
-    try library.store.writeAsOne(origin: TakeOverOrigin.database) { () throws(HeartlogError) in
+    try library.store.writeAsOne(origin: MigrationOrigin.database) { () throws(HeartlogError) in
       let fields = newest.compactMap { old -> Field? in
         guard let name = Self.fieldName(of: old.term), !isWritten(name) else { return nil }
         return Field(name: name, value: .int64(old.searchedAt.milliseconds), isQuiet: true)

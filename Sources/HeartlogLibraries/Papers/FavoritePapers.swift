@@ -156,12 +156,12 @@ extension FavoritePapers {
   /// - Parameter papers: the rows, in any order.
   /// - Throws: `HeartlogError` if the store cannot be written.
   @discardableResult
-  public func takeOver(_ papers: some Sequence<Paper>) throws(HeartlogError) -> TakeOverReport {
+  public func migrate(from papers: some Sequence<Paper>) throws(HeartlogError) -> MigrationReport {
     let items = favorites.items(of: papers) { (paper) throws(LibraryError) in
       guard !paper.id.isEmpty else { throw .invalidItem("a paper without an id") }
       return paper.isFavorite ? paper : nil
     }
-    return try favorites.takeOver(items, origin: TakeOverOrigin.database, since: \.favoritedDate)
+    return try favorites.migrate(from: items, origin: MigrationOrigin.database, since: \.favoritedDate)
   }
 }
 

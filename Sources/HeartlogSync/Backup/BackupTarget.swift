@@ -30,7 +30,7 @@ struct BackupTarget {
     isFile = try fileSystem.info(path).map { $0.kind != .directory } ?? path.hasSuffix(Self.fileEnding)
   }
 
-  mutating func backUp() throws(HeartlogError) -> BackupReport {
+  mutating func backup() throws(HeartlogError) -> BackupReport {
     try fileSystem.createParents(of: path)
     if !isFile {
       try fileSystem.makeFolder(path)

@@ -34,13 +34,13 @@ extension FavoritesStore {
   /// - Parameter path: a folder; a file if its name ends in `.backup`. Missing folders above it are created.
   /// - Throws: `invalid` if there is something else than a backup of this store, or the path is inside a store or another backup; `corrupt` if the store or the backup is damaged;
   ///   `locked` if another process writes the backup; `diskFull`, `readOnly`, `inputOutput`; `misuse` inside `write { }`.
-  public func backUp(to path: String) throws(HeartlogError) -> BackupReport {
-    try backUp(to: path, on: POSIXFileSystem())
+  public func backup(to path: String) throws(HeartlogError) -> BackupReport {
+    try backup(to: path, on: POSIXFileSystem())
   }
 
-  package func backUp(to path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> BackupReport {
+  package func backup(to path: String, on fileSystem: any FileSystem) throws(HeartlogError) -> BackupReport {
     var target = try BackupTarget(self, to: PathParts.withoutSlashes(path), on: fileSystem)
-    return try target.backUp()
+    return try target.backup()
   }
 
   /// Reads a backup, and checks that it is what was written.

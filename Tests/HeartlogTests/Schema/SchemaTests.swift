@@ -241,7 +241,7 @@ struct SchemaTests {
     try devices.v3.add(contentsOf: [TripV3(id: "a", description: "a"), TripV3(id: "b", description: "b")])
     try devices.v3.update(contentsOf: [TripV3(id: "a", description: "aa"), TripV3(id: "b", description: "b")])
     try devices.v3.toggle(TripV3(id: "c", description: "c"))
-    try devices.v3.takeOver([(TripV3(id: "d", description: "d"), nil)], origin: "import:test")
+    try devices.v3.migrate(from: [(TripV3(id: "d", description: "d"), nil)], origin: "import:test")
     try devices.sync()
     #expect(try ["a", "b", "c", "d"].map { try devices.v1.item($0)?.desc } == ["aa", "b", "c", "d"])
     try devices.v3.toggle(TripV3(id: "c", description: "other"))

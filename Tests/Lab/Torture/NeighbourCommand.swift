@@ -138,7 +138,7 @@ private final class Neighbour: Sendable {
   private func rest() {
     let isAsync = random.number(1...2) == 1
     call("rest") { store in
-      if isAsync { try wait { try await store.async.rest() } } else { try store.rest() }
+      if isAsync { try wait { try await store.async.suspend() } } else { try store.suspend() }
     }
     pause(random.number(0...40))
   }

@@ -56,7 +56,7 @@ final class CallStage {
       ids.insert("elsewhere \(index)")
     }
     _ = try FolderCarrier(Self.folder, on: disk).sync(store, options: SyncOptions())
-    _ = try store.backUp(to: Self.backup, on: disk)
+    _ = try store.backup(to: Self.backup, on: disk)
     try papers.add("base 3")
     ids.insert("base 3")
     try store.close()

@@ -208,7 +208,7 @@ final class CallRun {
       erased.insert(CallStage.erasable)
     case .repair:
       _ = try StoreRepair.run(at: CallStage.path, on: files, name: nil, isDryRun: false, progress: nil)
-    case .backUp: _ = try store?.backUp(to: CallStage.backup, on: files)
+    case .backUp: _ = try store?.backup(to: CallStage.backup, on: files)
     case .restoreBackup:
       _ = try FavoritesStore.restoreBackup(
         at: CallStage.backup, to: CallStage.restored, on: files, options: options(isReadOnly: false))
@@ -325,7 +325,7 @@ final class CallRun {
       }
       let found = try store.library("papers").favorites().map(\.id)
       if found.contains(CallStage.erasable) { throw Violation("what was erased is there") }
-    case .backUp: _ = try store.backUp(to: CallStage.backup, on: files)
+    case .backUp: _ = try store.backup(to: CallStage.backup, on: files)
     case .restoreBackup where try files.info(CallStage.restored) == nil:
       _ = try FavoritesStore.restoreBackup(
         at: CallStage.backup, to: CallStage.restored, on: files, options: options(isReadOnly: false))

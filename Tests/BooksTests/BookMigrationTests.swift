@@ -5,7 +5,7 @@ import LibraryTestSupport
 import Testing
 
 @Suite("books: taking over the user defaults")
-struct BookTakeOverTests {
+struct BookMigrationTests {
   private let shelf: BookShelf
   private let first = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
   private let second = UUID(uuid: (2, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
@@ -21,8 +21,8 @@ struct BookTakeOverTests {
       """.utf8)
   }
 
-  private func takeOver() throws -> TakeOverReport {
-    try shelf.library.takeOver(
+  private func migrate() throws -> MigrationReport {
+    try shelf.library.migrate(
       books: books, settings: #"{"playbackSpeed":1.5,"skipForwardInterval":-3,"other":1}"#,
       currentBookID: second.uuidString
     ) { [first: 77, second: .nan][$0] }
@@ -30,7 +30,7 @@ struct BookTakeOverTests {
 
   @Test("books take-over: the array, the settings, the current book and the position keys are one commit")
   func everything() throws {
-    let report = try takeOver()
+    let report = try migrate()
     #expect(report.count == 2 && report.failures.count == 3 && shelf.commitCount == 1)
     #expect(report.failures[0] == .invalidItem(#"record 3: field "id": it is missing"#))
     #expect("\(report.failures[1])".contains("skipForwardInterval"))
@@ -45,12 +45,12 @@ struct BookTakeOverTests {
 
   @Test("books take-over: a second one changes nothing, and what was done since stays")
   func again() throws {
-    _ = try takeOver()
+    _ = try migrate()
     let digest = shelf.store.digest
-    #expect(try takeOver().count == 0 && shelf.store.digest == digest)
+    #expect(try migrate().count == 0 && shelf.store.digest == digest)
 
     try shelf.library.saveCurrentBookID(nil)
-    #expect(try takeOver().count == 0 && shelf.library.loadCurrentBookID() == nil)
+    #expect(try migrate().count == 0 && shelf.library.loadCurrentBookID() == nil)
     try shelf.library.saveCurrentBookID(second)
     try shelf.library.deleteBook(second)
     var settings = shelf.library.loadSettings()
@@ -60,16 +60,16 @@ struct BookTakeOverTests {
     try shelf.library.flush()
     let later = shelf.store.digest
     // The current book was cleared with the book that was deleted.
-    #expect(try takeOver().count == 0 && shelf.store.digest == later)
+    #expect(try migrate().count == 0 && shelf.store.digest == later)
     #expect(shelf.library.loadCurrentBookID() == nil && shelf.library.loadPosition(for: first) == 88)
   }
 
   @Test("books take-over: nothing is nothing, and a text of another kind is an error")
   func nothing() throws {
-    #expect(try shelf.library.takeOver(books: nil).count == 0 && shelf.commitCount == 0)
-    #expect(throws: LibraryError.self) { try shelf.library.takeOver(books: "{}") }
-    #expect(throws: LibraryError.self) { try shelf.library.takeOver(books: nil, settings: "[]") }
-    #expect(throws: LibraryError.self) { try shelf.library.takeOver(books: "no JSON") }
+    #expect(try shelf.library.migrate(books: nil).count == 0 && shelf.commitCount == 0)
+    #expect(throws: LibraryError.self) { try shelf.library.migrate(books: "{}") }
+    #expect(throws: LibraryError.self) { try shelf.library.migrate(books: nil, settings: "[]") }
+    #expect(throws: LibraryError.self) { try shelf.library.migrate(books: "no JSON") }
   }
 
   // MARK: - As the app writes it
@@ -87,9 +87,9 @@ struct BookTakeOverTests {
   private let savedSettings =
     #"{"simulateChapters":false,"skipForwardInterval":45,"rewindAfterInterruption":5,"sleepTimerDuration":0,"simulatedChapterLength":600,"sleepTimerEnabled":false,"playbackSpeed":1.25,"skipBackwardInterval":15}"#
 
-  private func takeOverSaved(into library: BookLibrary) throws -> TakeOverReport {
+  private func takeOverSaved(into library: BookLibrary) throws -> MigrationReport {
     let defaults = ["current_position_02000000-0000-8000-8000-000000000002": 345.5]
-    return try library.takeOver(
+    return try library.migrate(
       books: saved, settings: savedSettings, currentBookID: "02000000-0000-8000-8000-000000000002"
     ) { defaults["current_position_\($0.uuidString)"] }
   }

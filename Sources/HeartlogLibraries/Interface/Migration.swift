@@ -4,7 +4,7 @@ import Heartlog
 ///
 /// What the store has had before stays as it is: an item that was removed since then does not come back, and a
 /// second call changes nothing.
-public struct TakeOverReport: Sendable {
+public struct MigrationReport: Sendable {
   /// The number of new favorites.
   public let count: Int
   /// An error for each record that could not be taken over, which names the record, and for each name of a member that no record is known
@@ -13,7 +13,7 @@ public struct TakeOverReport: Sendable {
 }
 
 /// Where favorites come from, as the log records it.
-enum TakeOverOrigin {
+enum MigrationOrigin {
   static let userDefaults = "import:user-defaults"
   static let database = "import:database"
 }
@@ -61,12 +61,12 @@ extension Favorites {
   ///   - records: the items, and an error for each record of which there is none.
   ///   - origin: where they come from.
   ///   - date: the favorited date of an item; the current time if `nil`.
-  func takeOver(
-    _ records: (items: [Item], failures: [LibraryError]), origin: String,
+  func migrate(
+    from records: (items: [Item], failures: [LibraryError]), origin: String,
     since date: (Item) -> Date? = { _ in nil }
-  ) throws(HeartlogError) -> TakeOverReport {
-    let count = try takeOver(records.items.map { (item: $0, since: date($0)) }, origin: origin)
-    return TakeOverReport(count: count, failures: records.failures)
+  ) throws(HeartlogError) -> MigrationReport {
+    let count = try migrate(from: records.items.map { (item: $0, since: date($0)) }, origin: origin)
+    return MigrationReport(count: count, failures: records.failures)
   }
 }
 

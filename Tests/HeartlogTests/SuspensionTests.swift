@@ -33,7 +33,7 @@ struct RestTests {
     // A series of commits keeps the lock, as a buffered commit does.
     for id in 1...20 { try frozen.records.add(Record(id: id, title: "a")) }
     #expect(throws: HeartlogError.self) { try other.records.remove(1) }
-    try frozen.rest()
+    try frozen.suspend()
     #expect(try other.records.remove(1) && other.records.count == 19)
     #expect(try frozen.records.count == 19)
   }
@@ -47,11 +47,11 @@ struct RestTests {
     }
     try store.records.add(Record(id: 1, title: "a"))
     files.clearTrace()
-    try store.rest()
+    try store.suspend()
     #expect(files.trace.contains { if case .synchronizeData = $0 { true } else { false } })
     #expect(files.trace.contains { if case .unlock = $0 { true } else { false } })
     files.clearTrace()
-    try store.rest()
+    try store.suspend()
     #expect(files.trace.isEmpty)
   }
 
@@ -68,7 +68,7 @@ struct RestTests {
       }.filter { $0.contains(folder.lastPathComponent) }
     }
     #expect(try !openFiles().isEmpty)
-    try store.rest()
+    try store.suspend()
     #expect(try openFiles().isEmpty)
     withExtendedLifetime(changes) {}
   }
@@ -83,7 +83,7 @@ struct RestTests {
     let other = try test.open()
     var iterator = try store.records.changes.makeAsyncIterator()
     #expect(test.files.watchCount == 1)
-    try store.rest()
+    try store.suspend()
     #expect(test.files.watchCount == 0)
     try other.records.add(Record(id: 1, title: "a"))
     try call(store)
@@ -105,7 +105,7 @@ struct RestTests {
       }
       await group.waitForAll()
     }
-    try await store.async.rest()
+    try await store.async.suspend()
     #expect(try other.records.remove(1))
   }
 
@@ -122,11 +122,11 @@ struct RestTests {
     }
     writer.start()
     while try store.records.count < 5 { sched_yield() }
-    for _ in 1...5 { try store.rest() }
+    for _ in 1...5 { try store.suspend() }
     isOver.withLock { $0 = true }
     while !writer.isFinished { sched_yield() }
     let count = try store.records.count
-    try store.rest()
+    try store.suspend()
     #expect(try test.open().records.count == count)
   }
 
@@ -144,7 +144,7 @@ struct RestTests {
     try store.records.add(contentsOf: (1...1_000).map { Record(id: $0, title: "a") })
     try store.records.add(contentsOf: (1_001...20_001).map { Record(id: $0, title: "a") })
     #expect(jobs.withLock { $0.count } == 2)
-    try store.rest()
+    try store.suspend()
     func runJobs() {
       for job in jobs.withLock({ jobs in
         defer { jobs = [] }; return jobs
@@ -176,9 +176,9 @@ struct RestTests {
   @Test("it is refused inside write { } and after close")
   func refused() throws {
     let store = try test.open()
-    try store.write { #expect(throws: HeartlogError.self) { try store.rest() } }
+    try store.write { #expect(throws: HeartlogError.self) { try store.suspend() } }
     try store.close()
-    let error = #expect(throws: HeartlogError.self) { try store.rest() }
+    let error = #expect(throws: HeartlogError.self) { try store.suspend() }
     #expect(error?.code == .misuse)
   }
 }
