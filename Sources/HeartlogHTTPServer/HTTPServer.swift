@@ -1,4 +1,5 @@
 internal import CMicrohttpd
+import Dispatch
 package import HeartlogFormat
 
 /// A request whose headers were read; its body follows.
@@ -31,19 +32,22 @@ package protocol HTTPHandler: AnyObject, Sendable {
   func streamDidEnd(_ stream: HTTPStream)
 }
 
-/// A server for few clients, whose answers take a thread each. The owner stops it.
+/// A server for few clients, whose answers take a thread each: while one is made, its connection is suspended. The owner stops it.
 ///
 /// Unchecked: the daemon is written before anything is served.
 package final class HTTPServer: @unchecked Sendable {
   private let handler: any HTTPHandler
   private let bodyBytesMax: Int
   private var daemon: HTTPDaemon?
+  private let queue = DispatchQueue(label: "heartlog answers", attributes: .concurrent)
+  /// The answers that are being made.
+  private let answers = DispatchGroup()
 
   private static let silenceSeconds = 30
   private static let connectionBytes = 64 << 10
 
   package init(
-    on address: SocketAddress, threads: Int, connections: Int, bodyBytesMax: Int, _ handler: any HTTPHandler
+    on address: SocketAddress, connections: Int, bodyBytesMax: Int, _ handler: any HTTPHandler
   ) throws(HeartlogError) {
     self.handler = handler
     self.bodyBytesMax = bodyBytesMax
@@ -75,7 +79,7 @@ package final class HTTPServer: @unchecked Sendable {
       }
     }
     daemon = try HTTPDaemon(
-      on: address, handlers, threads: threads, connections: connections, silenceSeconds: Self.silenceSeconds,
+      on: address, handlers, connections: connections, silenceSeconds: Self.silenceSeconds,
       connectionBytes: Self.connectionBytes)
   }
 
@@ -83,13 +87,15 @@ package final class HTTPServer: @unchecked Sendable {
 
   /// Streams are finished before, for a suspended connection would keep the library from ending.
   package func stop() {
+    answers.wait()
     daemon?.stop()
     daemon = nil
   }
 
-  /// One request. Only the library's thread of its connection uses it.
-  private final class Exchange {
+  /// One request. Unchecked: the library's thread uses it, or, while the connection is suspended, the one that answers.
+  private final class Exchange: @unchecked Sendable {
     var request: HTTPRequest
+    var reply: HTTPReply?
     var stream: HTTPStream?
 
     init(_ request: HTTPRequest) { self.request = request }
@@ -116,11 +122,18 @@ package final class HTTPServer: @unchecked Sendable {
       exchange.request.body.append(contentsOf: bytes)
       return .YES
     }
-    switch handler.answer(exchange.request, on: connection) {
+    switch exchange.reply {
     case .response(let response): return connection.send(response, closes: false)
     case .stream(let stream):
       exchange.stream = stream
       return connection.send(stream)
+    case nil:
+      connection.suspend()
+      queue.async(group: answers) { [handler] in
+        exchange.reply = handler.answer(exchange.request, on: connection)
+        connection.resume()
+      }
+      return .YES
     }
   }
 }

@@ -33,10 +33,10 @@ struct History {
     static let isAfterSync = Flags(rawValue: 4)
   }
 
-  /// The commits. The axis is the stamp's time, which rises along the log whatever the clocks of devices say.
-  private var axes: [Milliseconds] = []
+  /// The commits. The axis is the time of the stamps, which rise along the log whatever the clocks of devices say.
+  private var stamps: [HybridTimestamp] = []
   private var times: [Milliseconds] = []
-  private var authors: [UInt16] = []
+  private var authors: [Int32] = []
   private var numbers: [CommitNumber] = []
   private var firstSequences: [SequenceNumber] = []
   private var flags: [Flags] = []
@@ -50,7 +50,7 @@ struct History {
   private(set) var replicas: [ReplicaID] = []
   /// The names of devices.
   var names: [ReplicaID: String] = [:]
-  private var replicaSlots: [ReplicaID: UInt16] = [:]
+  private var replicaSlots: [ReplicaID: Int32] = [:]
   /// The commits of each replica, by slot.
   private var commitsOfReplica: [[Int32]] = []
   private var libraryNames: [String] = []
@@ -61,7 +61,7 @@ struct History {
   private var stopsOfFilter: [Filter: (stops: [Int32], upTo: Int)] = [:]
   private static let filtersMax = 8
 
-  var count: Int { axes.count }
+  var count: Int { stamps.count }
 
   /// Appends a commit. Returns false if it belongs before others: then everything is read again.
   mutating func append(_ commit: Commit, isPlayback: (Event) -> Bool) -> Bool {
@@ -79,7 +79,7 @@ struct History {
       let isPlayed = record.event.map { $0.action == .changed && isPlayback($0) } ?? false
       kinds.append(Kind(record).rawValue | (isPlayed ? Self.playbackBit : 0))
     }
-    axes.append(commit.stamp.milliseconds)
+    stamps.append(commit.stamp)
     times.append(commit.wallTime)
     authors.append(slot)
     numbers.append(commit.number)
@@ -91,9 +91,9 @@ struct History {
   /// The origin of the commits of `heartlog undo`.
   static let undoOrigin = "undo"
 
-  private mutating func slot(of replica: ReplicaID) -> UInt16 {
+  private mutating func slot(of replica: ReplicaID) -> Int32 {
     if let slot = replicaSlots[replica] { return slot }
-    let slot = UInt16(replicas.count)
+    let slot = Int32(replicas.count)
     replicas.append(replica)
     commitsOfReplica.append([])
     replicaSlots[replica] = slot
@@ -134,7 +134,7 @@ extension History {
   /// A filter with its names looked up.
   private struct Matcher {
     let library: Int32?
-    let author: UInt16?
+    let author: Int32?
     let kind: UInt8?
 
     init(_ filter: Filter, in history: History) {
@@ -182,7 +182,7 @@ extension History {
     let index: Int
     switch place {
     case .index(let wanted): index = max(0, min(stops.count, wanted))
-    case .axis(let axis): index = (0..<stops.count).partitionPoint { axes[stops[$0]] > axis }
+    case .axis(let last): index = (0..<stops.count).partitionPoint { axis(stops[$0]) > last }
     case .commit(let replica, let number):
       guard let found = commit(number, of: replica) else { return nil }
       index = stops.count(upTo: found)
@@ -202,7 +202,11 @@ extension History {
     guard let slot = replicaSlots[event.replica] else { return nil }
     let commits = commitsOfReplica[Int(slot)]
     let place = commits.partitionPoint { firstSequences[Int($0)] > event.sequence }
-    return place == 0 ? nil : Int(commits[place - 1])
+    guard place > 0 else { return nil }
+    let commit = Int(commits[place - 1])
+    // The log may be read up to here only.
+    return event.sequence.rawValue - firstSequences[commit].rawValue < UInt64(events(of: commit).count)
+      ? commit : nil
   }
 
   /// The last commit of a replica before the damage that a finding names.
@@ -214,7 +218,8 @@ extension History {
     return place == 0 ? commits.first.map(Int.init) : Int(commits[place - 1])
   }
 
-  func axis(_ commit: Int) -> Milliseconds { axes[commit] }
+  func stamp(_ commit: Int) -> HybridTimestamp { stamps[commit] }
+  func axis(_ commit: Int) -> Milliseconds { stamps[commit].milliseconds }
   func time(_ commit: Int) -> Milliseconds { times[commit] }
   func replica(_ commit: Int) -> ReplicaID { replicas[Int(authors[commit])] }
   func number(_ commit: Int) -> CommitNumber { numbers[commit] }
@@ -243,8 +248,8 @@ extension History {
   ) -> Band {
     let stops = stops(filter)
     guard stops.count > 0 else { return Band(count: 0, first: 0, last: 0, bins: [], marks: []) }
-    let (first, last) = (axes[stops[0]], axes[stops[stops.count - 1]])
-    let shown = span ?? first...last
+    let (first, last) = (axis(stops[0]), axis(stops[stops.count - 1]))
+    let shown = span.map { $0.clamped(to: first...last) } ?? first...last
     let width = max(1, shown.upperBound - shown.lowerBound)
     func place(_ axis: Milliseconds, of buckets: Int) -> Int {
       min(buckets - 1, Int(Double(axis - shown.lowerBound) / Double(width) * Double(buckets)))
@@ -253,21 +258,21 @@ extension History {
     var marks: [Int: (kind: Mark, index: Int, commit: Int, count: Int)] = [:]
     func mark(_ kind: Mark, _ index: Int, _ commit: Int) {
       let bucket =
-        place(axes[commit], of: Self.markBucketsMax) * 8 + (Mark.allCases.firstIndex(of: kind) ?? 0)
+        place(axis(commit), of: Self.markBucketsMax) * 8 + (Mark.allCases.firstIndex(of: kind) ?? 0)
       marks[bucket] = (kind, index, commit, (marks[bucket]?.count ?? 0) + 1)
     }
     let matcher = Matcher(filter, in: self)
-    let start = (0..<stops.count).partitionPoint { axes[stops[$0]] >= shown.lowerBound }
+    let start = (0..<stops.count).partitionPoint { axis(stops[$0]) >= shown.lowerBound }
     for index in start..<stops.count {
       let commit = stops[index]
-      let axis = axes[commit]
+      let axis = self.axis(commit)
       if axis > shown.upperBound { break }
       let events = events(of: commit)
       bins[place(axis, of: binCount)][Int(authors[commit])] +=
         filter.takesAll ? events.count : events.count { takes($0, of: commit, matcher) }
       for kind in self.marks(of: commit) { mark(kind, index + 1, commit) }
     }
-    for (kind, commit) in marked where shown.contains(axes[commit]) {
+    for (kind, commit) in marked where shown.contains(axis(commit)) {
       let index = stops.count(upTo: commit)
       guard index > 0, stops[index - 1] == commit else { continue }
       mark(kind, index, commit)

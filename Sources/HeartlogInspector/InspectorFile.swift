@@ -102,18 +102,27 @@ package struct InspectorFile {
       replicaNames.append(replica["name"]?.string ?? "")
     }
     digest = json["digest"]?.string ?? ""
-    keep(status, of: ["status"])
-    for words in [["devices"], ["devices", "--keys"], ["verify"], ["doctor"], ["places"]] {
-      keep(store.run(words), of: words)
+    keep(of(scope.library, status, json), of: ["status"])
+    for words in [
+      ["devices"], ["devices", "--keys"], ["devices", "forks"], ["devices", "schemas"], ["verify"],
+      ["doctor"], ["places"],
+    ] { keep(store.run(words), of: words) }
+  }
+
+  /// The status without the names of other libraries.
+  private func of(_ library: String?, _ status: InspectedStore.Answer, _ json: JSONValue)
+    -> InspectedStore.Answer
+  {
+    guard let library, case .object(let members) = json else { return status }
+    let kept = members.map { member -> JSONMember in
+      guard member.name == "libraries", let libraries = member.value.array else { return member }
+      return JSONMember(
+        member.name,
+        .array(libraries.filter { $0["name"]?.string.map { $0.hasSameBytes(as: library) } ?? false }))
     }
-    let libraries =
-      scope.library.map { [$0] } ?? (json["libraries"]?.array ?? []).compactMap { $0["name"]?.string }
-    for library in [nil] + libraries.map(Optional.some) {
-      for period in ["day", "week", "month"] {
-        let words = ["stats"] + (library.map { [$0] } ?? []) + ["--by", period]
-        keep(store.run(words + at), of: words)
-      }
-    }
+    return InspectedStore.Answer(
+      exitCode: status.exitCode, lines: Self.json { $0.value(JSONValue.object(kept)) },
+      message: status.message)
   }
 
   private mutating func keep(_ answer: InspectedStore.Answer, of words: [String]) {

@@ -9,23 +9,21 @@ package final class InspectorServer: Sendable {
   private let handler: InspectorHandler
   private let server: HTTPServer
 
-  /// Requests wait for the disk and for the history, each on a thread of its own.
-  private static let threads = 8
   private static let connections = 64
   private static let bodyBytesMax = 1 << 20
 
   /// - Parameter port: 0 for any.
   package init(_ store: InspectedStore, port: UInt16) throws(HeartlogError) {
+    let address = try SocketAddress("127.0.0.1:\(port)")
     handler = try InspectorHandler(store)
     do throws(HeartlogError) {
       server = try HTTPServer(
-        on: try SocketAddress("127.0.0.1:\(port)"), threads: Self.threads, connections: Self.connections,
-        bodyBytesMax: Self.bodyBytesMax, handler)
+        on: address, connections: Self.connections, bodyBytesMax: Self.bodyBytesMax, handler)
     } catch {
       handler.stop()
       throw error
     }
-    handler.serve(at: server.port)
+    handler.serve(address, at: server.port)
   }
 
   /// The address for the browser, with the token that it exchanges for a cookie, once.
@@ -35,6 +33,9 @@ package final class InspectorServer: Sendable {
   package func isUnused(forSeconds seconds: Int) -> Bool {
     MonotonicClock.nanoseconds() > handler.lastRequest + UInt64(seconds) * 1_000_000_000
   }
+
+  /// Looks after what nobody asks for. Called now and then.
+  package func tick() { handler.keepAlive() }
 
   package func stop() {
     handler.stop()
@@ -48,7 +49,7 @@ private final class InspectorHandler: HTTPHandler {
     var isTokenUsed = false
     var streams: [ObjectIdentifier: HTTPStream] = [:]
     var lastRequest = MonotonicClock.nanoseconds()
-    var lastComment = MonotonicClock.nanoseconds()
+    var isEnding = false
     /// The hosts by which this machine reaches the server.
     var hosts: Set<String> = []
     var cookieName = ""
@@ -73,9 +74,9 @@ private final class InspectorHandler: HTTPHandler {
     return Hexadecimal.text((0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &random) })
   }
 
-  func serve(at port: UInt16) {
+  func serve(_ address: SocketAddress, at port: UInt16) {
     session.withLock { session in
-      session.hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
+      session.hosts = address.loopbackNames(port: port)
       // Cookies do not know ports: two inspectors of one machine have one each.
       session.cookieName = "heartlog-\(port)"
     }
@@ -88,11 +89,29 @@ private final class InspectorHandler: HTTPHandler {
       defer { history = nil }
       return history
     }?.stop()
-    for stream in session.withLock({ Array($0.streams.values) }) { stream.finish() }
+    let streams = session.withLock { session in
+      session.isEnding = true
+      return Array(session.streams.values)
+    }
+    for stream in streams { stream.finish() }
   }
 
+  /// Tells all pages, but those that have not taken what they were told before: that was to look again, too.
   private func tell(_ text: String) {
-    for stream in session.withLock({ Array($0.streams.values) }) { stream.append(Array(text.utf8)) }
+    for stream in session.withLock({ Array($0.streams.values) }) where !stream.isBusy {
+      stream.append(Array(text.utf8))
+    }
+  }
+
+  private static let silence: UInt64 = 15_000_000_000
+
+  /// Sends a comment where nothing was sent for long: of a page that is gone, nothing else tells.
+  func keepAlive() {
+    let now = MonotonicClock.nanoseconds()
+    for stream in session.withLock({ Array($0.streams.values) }) where stream.isSilent(now, for: Self.silence)
+    {
+      stream.append(Array(":\n\n".utf8))
+    }
   }
 
   func streamDidEnd(_ stream: HTTPStream) {
@@ -105,10 +124,7 @@ private final class InspectorHandler: HTTPHandler {
   private static let openPaths: Set<String> = ["/", "/page.css", "/page.js", "/session"]
 
   func check(_ request: HTTPRequest) throws(HTTPResponse) {
-    let (hosts, cookieName) = session.withLock { session in
-      session.lastRequest = MonotonicClock.nanoseconds()
-      return (session.hosts, session.cookieName)
-    }
+    let (hosts, cookieName) = session.withLock { ($0.hosts, $0.cookieName) }
     // A name that somebody else lets point to this machine is none of these.
     guard let host = request.header("host"), hosts.contains(host) else {
       throw .refusal(403, "This server has another name")
@@ -130,6 +146,7 @@ private final class InspectorHandler: HTTPHandler {
       }
     default: throw .refusal(405, "There is GET and POST only", allow: "GET, POST")
     }
+    session.withLock { $0.lastRequest = MonotonicClock.nanoseconds() }
     if Self.openPaths.contains(request.path) { return }
     let cookies = (request.header("cookie") ?? "").split(separator: ";").map { String($0.drop { $0 == " " }) }
     guard cookies.contains(where: { $0.hasSameBytes(as: "\(cookieName)=\(cookie)") }) else {
@@ -167,7 +184,11 @@ private final class InspectorHandler: HTTPHandler {
       case ("GET", "/events"): return .response(try events(request))
       case ("GET", "/changes"):
         let stream = HTTPStream(connection)
-        session.withLock { $0.streams[ObjectIdentifier(stream)] = stream }
+        let isOpen = session.withLock { session in
+          if !session.isEnding { session.streams[ObjectIdentifier(stream)] = stream }
+          return !session.isEnding
+        }
+        guard isOpen else { throw HTTPResponse.refusal(503, "The inspector ends") }
         return .stream(stream)
       default: throw HTTPResponse.refusal(404, "There is no such path")
       }
@@ -210,7 +231,9 @@ private final class InspectorHandler: HTTPHandler {
       throw HTTPResponse.refusal(400, "\"words\" is a list of texts")
     }
     let answer = store.run(words.compactMap { $0 })
-    let lines = answer.lines.split(separator: UInt8(ascii: "\n"))
+    var lines = answer.lines.split(separator: UInt8(ascii: "\n"))
+    // The last line of a damaged store is no result; the sentence beside says what is damaged.
+    if let last = lines.last, last.starts(with: "{\"partial\":true".utf8) { lines.removeLast() }
     let from = max(0, asked["from"]?.count ?? 0)
     let count = asked["count"]?.count ?? .max
     var text = Array("{\"exit\":\(answer.exitCode),\"total\":\(lines.count),\"lines\":[".utf8)
@@ -253,6 +276,7 @@ private final class InspectorHandler: HTTPHandler {
     }
     return try live().read { history, marked in
       let band = history.band(bins: bins, span, filter, marked: marked)
+      let devices = history.replicas.indices.sorted { history.replicas[$0] < history.replicas[$1] }
       var writer = JSONWriter()
       writer.beginObject()
       writer.member("count", band.count)
@@ -260,7 +284,7 @@ private final class InspectorHandler: HTTPHandler {
       writer.member("last", band.last)
       writer.name("devices")
       writer.beginArray()
-      for replica in history.replicas {
+      for replica in devices.map({ history.replicas[$0] }) {
         writer.beginObject()
         writer.member("replica", "\(replica)")
         writer.member("name", history.names[replica] ?? "")
@@ -271,7 +295,7 @@ private final class InspectorHandler: HTTPHandler {
       writer.beginArray()
       for bin in band.bins {
         writer.beginArray()
-        for count in bin { writer.value(count) }
+        for device in devices { writer.value(bin[device]) }
         writer.endArray()
       }
       writer.endArray()
@@ -330,6 +354,7 @@ private final class InspectorHandler: HTTPHandler {
       writer.member("replica", stop.commit.map { "\(history.replica($0))" })
       writer.member("number", stop.commit.map { history.number($0).rawValue } ?? 0)
       writer.member("time", stop.commit.map { RFC3339.text(history.time($0)) })
+      writer.member("stamp", stop.commit.map { "\(history.stamp($0))" })
       writer.member("axis", stop.commit.map(history.axis) ?? (history.count == 0 ? 0 : history.axis(0) - 1))
       writer.endObject()
       return Self.json(writer.bytes)
@@ -338,31 +363,27 @@ private final class InspectorHandler: HTTPHandler {
 
   private func events(_ request: HTTPRequest) throws -> HTTPResponse {
     let filter = try filter(request)
-    let count = min(2_000, max(1, request.number("count") ?? 100))
+    let count = min(Self.rowsMax, max(1, request.number("count") ?? 100))
     let showsPlayback = request.parameter("playback") != "false"
     let upTo = try request.parameter("upTo").map(Self.commit)
-    // What to print, by commit; the commits themselves are read outside the lock.
-    let (rows, wanted) = try live().read { history, _ in
+    let rows = try live().read { history, _ in
       let last = try upTo.map { replica, number in
         guard let commit = history.stop(.commit(replica, number), History.Filter())?.commit else {
           throw HTTPResponse.refusal(404, "There is no such commit")
         }
         return commit
       }
-      let rows =
-        history.count == 0
-        ? [] : history.rows(upTo: last ?? history.count - 1, count, filter, showsPlayback: showsPlayback)
-      return (
-        rows.map { row -> PrintedRow in
-          switch row {
-          case .folded(let count, let commit): .folded(count, history.time(commit))
-          case .event(let commit, let index): .event(history.replica(commit), history.number(commit), index)
-          }
-        },
-        rows.compactMap { if case .event(let commit, _) = $0 { history.number(commit) } else { nil } }.count
-      )
+      guard history.count > 0 else { return [PrintedRow]() }
+      let rows = history.rows(upTo: last ?? history.count - 1, count, filter, showsPlayback: showsPlayback)
+      return rows.map { row in
+        switch row {
+        case .folded(let count, let commit): .folded(count, history.time(commit))
+        case .event(let commit, let index): .event(history.replica(commit), history.number(commit), index)
+        }
+      }
     }
-    let commits = wanted == 0 ? [:] : try commits(of: rows)
+    // The commits themselves are read outside the lock.
+    let commits = try commits(of: rows)
     var text = [UInt8(ascii: "[")]
     for row in rows {
       if text.count > 1 { text.append(UInt8(ascii: ",")) }
@@ -378,6 +399,9 @@ private final class InspectorHandler: HTTPHandler {
     }
     return Self.json(text + [UInt8(ascii: "]")])
   }
+
+  /// One more than the page undoes at once.
+  private static let rowsMax = 2_001
 
   private enum PrintedRow {
     case event(ReplicaID, CommitNumber, Int)
@@ -396,6 +420,7 @@ private final class InspectorHandler: HTTPHandler {
         }
       })
     var found: [Head: Commit] = [:]
+    if wanted.isEmpty { return found }
     do {
       try LogReader(at: store.path).forEachCommit(where: { position, _ in
         wanted.contains(Head(replica: position.replica, commit: position.number))

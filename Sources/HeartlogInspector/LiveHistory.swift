@@ -1,6 +1,7 @@
 internal import Heartlog
 import HeartlogFiles
 import HeartlogFormat
+import Synchronization
 
 /// The history of a store that is written to, by this process and by others.
 final class LiveHistory: Sendable {
@@ -11,18 +12,19 @@ final class LiveHistory: Sendable {
     var conflicts: [EventID] = []
     /// Whether the log was read to its end once.
     var isRead = false
-    /// The error that ended reading.
+    /// Why the log could not be read the last time.
     var failure: HeartlogError?
-    var isEnding = false
     var changes = 0
     var thread: WorkerThread?
   }
 
   private let store: InspectedStore
   private let state = Monitor(State())
+  private let ending = Atomic(false)
   private let didChange: @Sendable (Int) -> Void
 
-  private static let pauseMilliseconds = 40
+  private static let pauseMilliseconds = 20
+  private static let failurePauseMilliseconds = 1_000
 
   /// - Parameter didChange: Called after the log has grown, with how often it has.
   init(_ store: InspectedStore, didChange: @escaping @Sendable (Int) -> Void) throws(HeartlogError) {
@@ -36,9 +38,8 @@ final class LiveHistory: Sendable {
   }
 
   func stop() {
+    ending.store(true, ordering: .relaxed)
     let thread = state.withLock { state in
-      state.isEnding = true
-      state.failure = state.failure ?? HeartlogError(.cancelled, "the inspector ends")
       self.state.notifyAll()
       defer { state.thread = nil }
       return state.thread
@@ -48,57 +49,72 @@ final class LiveHistory: Sendable {
 
   /// Reads what is new, and waits. Returns false at the end.
   private func turn(_ reader: inout LogReader?) -> Bool {
+    var pause = Self.pauseMilliseconds
     do {
-      if try !readNew(&reader) {
+      if let log = reader {
         // A commit of another device that came late belongs before others: all is read again.
-        reader = nil
-        return true
+        if try !append(newOf: log) { reader = nil }
+      } else {
+        reader = try readAll()
       }
+      state.withLock { $0.failure = nil }
     } catch {
+      reader = nil
+      pause = Self.failurePauseMilliseconds
       state.withLock { state in
         state.failure = HeartlogError(wrapping: error)
-        state.isRead = true
         self.state.notifyAll()
       }
-      return false
     }
     return state.withLock { state in
-      if !state.isEnding { self.state.wait(&state, milliseconds: Self.pauseMilliseconds) }
-      return !state.isEnding
+      if !isEnding, reader != nil || state.failure != nil { self.state.wait(&state, milliseconds: pause) }
+      return !isEnding
     }
+  }
+
+  private var isEnding: Bool { ending.load(ordering: .relaxed) }
+
+  /// Reads the whole log, while the history that there is goes on being served.
+  private func readAll() throws -> LogReader? {
+    let log = try LogReader(at: store.path)
+    var history = History()
+    var isInOrder = true
+    try log.forEachCommit(where: { _, _ in isInOrder && !isEnding }) { commit in
+      isInOrder = history.append(commit, isPlayback: store.isPlayback)
+    }
+    guard isInOrder, !isEnding else { return nil }
+    state.withLock { $0.history = history }
+    try publish(log)
+    return log
   }
 
   /// How many commits are appended at a time, so that whoever reads the history waits for no more.
   private static let batchMax = 4_096
 
   /// Returns false if a commit belongs before others.
-  private func readNew(_ reader: inout LogReader?) throws -> Bool {
-    let log = try reader ?? LogReader(at: store.path)
-    if reader == nil {
-      state.withLock { state in
-        state.history = History()
-        state.isRead = false
-      }
-    }
-    reader = log
+  private func append(newOf log: LogReader) throws -> Bool {
     var batch: [Commit] = []
     var isInOrder = true
-    var isNew = state.withLock { !$0.isRead }
+    var isNew = false
     func append() {
       isNew = isNew || !batch.isEmpty
-      isInOrder =
-        isInOrder
-        && state.withLock { state in
-          batch.allSatisfy { state.history.append($0, isPlayback: store.isPlayback) }
+      state.withLock { state in
+        for commit in batch where isInOrder {
+          isInOrder = state.history.append(commit, isPlayback: store.isPlayback)
         }
+      }
       batch.removeAll(keepingCapacity: true)
     }
-    try log.forEachCommit(where: { _, _ in isInOrder }) { commit in
+    try log.forEachCommit(where: { _, _ in isInOrder && !isEnding }) { commit in
       batch.append(commit)
       if batch.count == Self.batchMax { append() }
     }
     append()
-    guard isInOrder, isNew else { return isInOrder }
+    if isInOrder, isNew { try publish(log) }
+    return isInOrder
+  }
+
+  private func publish(_ log: LogReader) throws {
     let conflicts = try store.conflicts()
     let changes = state.withLock { state in
       state.changes += 1
@@ -110,14 +126,14 @@ final class LiveHistory: Sendable {
       return state.changes
     }
     didChange(changes)
-    return true
   }
 
   /// Reads the history, once the log was read to its end.
   func read<R>(_ body: (inout History, _ marked: [(kind: History.Mark, commit: Int)]) throws -> R) throws -> R
   {
     try state.withLock { state in
-      while !state.isRead { self.state.wait(&state, milliseconds: 1_000) }
+      while !state.isRead, state.failure == nil, !isEnding { self.state.wait(&state, milliseconds: 1_000) }
+      if isEnding { throw HeartlogError(.cancelled, "the inspector ends") }
       if let failure = state.failure { throw failure }
       let history = state.history
       let marked =

@@ -377,6 +377,8 @@ final class PastStates: Sendable {
     let moment: LogMoment
     /// What the log had. More may belong before the moment.
     let heads: [Head]
+    /// Which content its events had.
+    let generation: UInt64
     let state: State
   }
 
@@ -391,8 +393,12 @@ final class PastStates: Sendable {
     let (heads, items) = store.read { state in
       (state.heads, state.libraries.reduce(0) { $0 + state.counts(of: $1).items })
     }
+    // While content is erased or completed, nothing is kept.
+    guard let generation = try store.contentGeneration() else { return try replay() }
     return try known.withLock { known in
-      if let index = known.firstIndex(where: { $0.moment == moment && $0.heads == heads }) {
+      if let index = known.firstIndex(where: {
+        $0.moment == moment && $0.heads == heads && $0.generation == generation
+      }) {
         known.append(known.remove(at: index))
         return known[known.count - 1].state
       }
@@ -400,7 +406,9 @@ final class PastStates: Sendable {
       let keptMax = max(1, min(Self.knownMax, Self.itemsMax / max(1, items)))
       known = known.suffix(keptMax - 1)
       let state = try replay()
-      known.append(Known(moment: moment, heads: heads, state: state))
+      if state.findings.isEmpty {
+        known.append(Known(moment: moment, heads: heads, generation: generation, state: state))
+      }
       return state
     }
   }

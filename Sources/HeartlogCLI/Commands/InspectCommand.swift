@@ -70,14 +70,21 @@ enum InspectCommand: Command {
     }
     StopSignal.listen()
     let server = try InspectorServer(store, port: port)
-    defer { server.stop() }
+    // A second signal ends at once what a page still waits for.
+    defer {
+      for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+      server.stop()
+    }
     try context.show(["address": server.address], [server.address])
     try context.output.flush()
-    if !arguments.has(noOpen), !Browser.open(server.address) {
+    let browser = arguments.has(noOpen) ? nil : Browser(opening: server.address)
+    defer { browser?.forget() }
+    if browser == nil, !arguments.has(noOpen) {
       context.warn("no browser could be opened: open this address yourself.")
     }
     while !StopSignal.isRaised {
       Terminal.pause(milliseconds: 50)
+      server.tick()
       if server.isUnused(forSeconds: unusedSecondsMax) {
         context.warn("nobody used the page for an hour: \"heartlog inspect\" opens it again.")
         break
@@ -191,7 +198,8 @@ private struct InspectedCommands: Sendable {
     if isRead, fits(Self.reads) { return }
     let isWrite =
       switch name {
-      case "set": given.count == 3 && (given[2].hasPrefix("@note=") || given[2].hasPrefix("@note:="))
+      case "set":
+        given.count == 3 && (["@note=", "@note:="].contains { given[2].utf8.starts(with: $0.utf8) })
       case "devices": given.first == "trust"
       default: true
       }
@@ -221,19 +229,48 @@ private final class Printed: Sendable {
 }
 
 /// A browser of this machine.
-private enum Browser {
-  /// Opens an address. Returns false if that is not possible here.
-  static func open(_ address: String) -> Bool {
+private struct Browser {
+  private let file: String
+
+  /// Opens an address, which contains a secret: everybody on this machine sees the arguments of programs, so these name a file that only its
+  /// owner reads, and that leads on. Nil if that is not possible here.
+  init?(opening address: String) {
     #if canImport(Darwin)
       let program = "open"
     #else
       let program = "xdg-open"
       // Without a display there is nothing to open.
-      guard getenv("DISPLAY") != nil || getenv("WAYLAND_DISPLAY") != nil else { return false }
+      guard getenv("DISPLAY") != nil || getenv("WAYLAND_DISPLAY") != nil else { return nil }
     #endif
-    var process = pid_t()
-    let words = [strdup(program), strdup(address), nil]
-    defer { for word in words { free(word) } }
-    return posix_spawnp(&process, program, nil, nil, words, environ) == 0
+    let folder = getenv("XDG_RUNTIME_DIR") ?? getenv("TMPDIR")
+    var path = Array("\(folder.map { String(cString: $0) } ?? "/tmp")/heartlog-XXXXXX.html".utf8CString)
+    let descriptor = mkstemps(&path, Int32(".html".utf8.count))
+    guard descriptor >= 0 else { return nil }
+    let page = "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=\(address)\">"
+    let isWritten = Array(page.utf8).withUnsafeBytes { Terminal.writeAll($0, to: descriptor) } == nil
+    close(descriptor)
+    file = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard isWritten, Self.start(program, file) else {
+      unlink(file)
+      return nil
+    }
   }
+
+  /// Starts a program in a process group of its own: what interrupts this process does not interrupt the browser.
+  private static func start(_ program: String, _ argument: String) -> Bool {
+    #if canImport(Darwin)
+      var attributes: posix_spawnattr_t?
+    #else
+      var attributes = posix_spawnattr_t()
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    var process = pid_t()
+    let words = [strdup(program), strdup(argument), nil]
+    defer { for word in words { free(word) } }
+    return posix_spawnp(&process, program, nil, &attributes, words, environ) == 0
+  }
+
+  func forget() { unlink(file) }
 }

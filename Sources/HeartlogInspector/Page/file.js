@@ -807,12 +807,12 @@ class FileSource {
       place = firstIndex(0, count, stop => commits[stop] >= last);
     }
     if (place === 0) {
-      return { index: 0, count, commit: null, replica: null, number: 0, time: null, axis: this.commitCount ? this.axis[0] - 1 : 0 };
+      return { index: 0, count, commit: null, replica: null, number: 0, time: null, stamp: null, axis: this.commitCount ? this.axis[0] - 1 : 0 };
     }
     const stop = commits[place - 1];
     return {
       index: place, count, commit: this.commitName(stop), replica: this.data.replicas[this.replicaOf[stop]], number: this.numberOf[stop],
-      time: this.date(this.wall[stop]), axis: this.axis[stop],
+      time: this.date(this.wall[stop]), stamp: this.stamp(stop), axis: this.axis[stop],
     };
   }
 
@@ -821,28 +821,22 @@ class FileSource {
     const { commits, events } = this.stops(filters), { replicas, names } = this.data;
     const first = commits.length ? this.axis[commits[0]] : 0, last = commits.length ? this.axis[commits.at(-1)] : 0;
     const from = low ?? first, to = high ?? last;
-    const width = (to - from) / count || 1;
+    const width = Math.max(1, to - from);
+    const place = (axis, count) => Math.min(count - 1, Math.floor((axis - from) / width * count));
     const bins = Array.from({ length: count }, () => replicas.map(() => 0));
-    const place = axis => Math.min(count - 1, Math.floor((axis - from) / width));
     commits.forEach((commit, stop) => {
       const axis = this.axis[commit];
-      if (axis >= from && axis <= to) bins[place(axis)][this.replicaOf[commit]] += events[stop];
+      if (axis >= from && axis <= to) bins[place(axis, count)][this.replicaOf[commit]] += events[stop];
     });
-    let marks = [];
+    // Marks of a kind that stand close are one, which leads to the last of them.
+    const merged = new Map();
     for (const { kind, commit } of this.data.marks) {
       const stop = firstIndex(0, commits.length, stop => commits[stop] >= commit), axis = this.axis[commit];
-      if (commits[stop] === commit && axis >= from && axis <= to) marks.push({ index: stop + 1, axis, commit: this.commitName(commit), kind, count: 1 });
+      if (commits[stop] !== commit || axis < from || axis > to) continue;
+      const key = `${kind} ${place(axis, 80)}`, before = merged.get(key)?.count ?? 0;
+      merged.set(key, { index: stop + 1, axis, commit: this.commitName(commit), kind, count: before + 1 });
     }
-    marks.sort((a, b) => a.index - b.index);
-    if (marks.length > 400) {
-      // Five kinds, and one mark of each in a bin.
-      const merged = new Map();
-      for (const mark of marks) {
-        const key = `${mark.kind} ${Math.min(79, Math.floor((mark.axis - from) * 80 / (to - from || 1)))}`;
-        if (merged.has(key)) merged.get(key).count++; else merged.set(key, mark);
-      }
-      marks = [...merged.values()];
-    }
+    const marks = [...merged.values()].sort((a, b) => a.index - b.index || compareBytes(a.kind, b.kind));
     return { count: commits.length, first, last, devices: replicas.map((replica, index) => ({ replica, name: names[index] })), bins, marks };
   }
 

@@ -159,7 +159,7 @@ async function conflictsPage(context, again) {
   const source = context.source;
   const all = atMoment(context, ["conflicts"]);
   const load = async from => {
-    const words = context.library ? atMoment(context, ["conflicts", context.library]) : all;
+    const words = context.library ? [...all, "--", context.library] : all;
     return source.run(words, { from, count: conflictsAtOnce });
   };
   let answer = await load(0);
@@ -412,7 +412,7 @@ let statisticsPeriod = "day";
 async function statisticsPage(context, again) {
   if (isBeforeAll(state.here)) return [el("p", {}, "There were no events before the first commit.")];
   const by = statisticsPeriod;
-  const answer = await context.source.run(atMoment(context, ["stats", ...context.library ? [context.library] : [], "--by", by]));
+  const answer = await context.source.run([...atMoment(context, ["stats", "--by", by]), ...context.library ? ["--", context.library] : []]);
   const choose = event => { statisticsPeriod = event.target.value; again(); };
   const periods = answer.lines.filter(line => line.kind === "period");
   const items = answer.lines.filter(line => line.kind === "item"), sources = answer.lines.filter(line => line.kind === "source");

@@ -9,7 +9,7 @@ const $ = id => document.getElementById(id);
 const state = {
   source: null, here: null, there: null, active: "here", filters: { library: "", replica: "", kind: "" },
   devices: [], libraries: new Map(), library: null, item: null, limit: 50, oldestFirst: false, showsBlame: false,
-  band: null, view: null, dragged: null, titles: new Map(), life: null, status: null, before: null,
+  band: null, view: null, dragged: null, titles: new Map(), life: null, status: null, before: null, changes: 0,
 };
 const dayInMs = 24 * 60 * 60 * 1000, sittingGapMs = 30 * 60 * 1000, rowsAtOnce = 50, previewRowsMax = 200;
 
@@ -71,14 +71,14 @@ function moments() {
 
 const isBeforeAll = stop => !stop.isLive && stop.commit === null;
 const at = stop => stop.isLive ? [] : ["--at", stop.commit];
-const itemWords = (command, item, options = []) => [command, ...options, ...(item.id.startsWith("-") ? ["--"] : []), item.library, item.id];
+const itemWords = (command, item, options = []) => [command, ...options, "--", item.library, item.id];
 
 // Whether an event is after a stop, in the order of the log.
 function isAfter(event, stop) {
   if (stop.isLive) return false;
   if (stop.commit === null) return true;
   if (event.replica === stop.replica) return event.commit > stop.number;
-  return stampMs(event.stamp) > stop.axis || (stampMs(event.stamp) === stop.axis && event.replica > stop.replica);
+  return event.stamp > stop.stamp || (event.stamp === stop.stamp && event.replica > stop.replica);
 }
 
 // A stop among those that the filters take, also if they change while it is being looked for.
@@ -454,7 +454,7 @@ async function statusAt(stop) {
 const showStore = coalesced(async () => {
   const { from, to } = moments(), { library, limit } = state;
   const match = $("search").value.trim(), all = $("all").checked;
-  const words = ["list", library, ...(all ? ["--all"] : []), ...(match ? [`--match=${match}`] : ["--limit", String(limit)]), ...at(to)];
+  const words = ["list", ...(all ? ["--all"] : []), ...(match ? [`--match=${match}`] : ["--limit", String(limit)]), ...at(to), "--", library];
   const [now, then, list, changes] = await Promise.all([
     statusAt(to), from ? statusAt(from) : null,
     library && !isBeforeAll(to) ? run(words, { count: limit + 1 }) : { lines: [], total: 0 },
@@ -467,9 +467,9 @@ const showStore = coalesced(async () => {
 }, tell);
 
 async function changesBetween(from, to, library) {
-  if (!isBeforeAll(from)) return (await run(["diff", from.commit || at(to)[1], ...at(to).slice(1), "--library", library])).lines;
+  if (!isBeforeAll(from)) return (await run(["diff", from.commit || at(to)[1], ...at(to).slice(1), `--library=${library}`])).lines;
   const nothing = { isFavorite: false, favoritedDate: null, fields: {} };
-  const answer = isBeforeAll(to) ? { lines: [] } : await run(["list", library, ...at(to)]);
+  const answer = isBeforeAll(to) ? { lines: [] } : await run(["list", ...at(to), "--", library]);
   return answer.lines.map(item => ({ library, id: item.id, before: nothing, after: item }));
 }
 
@@ -599,7 +599,7 @@ function openItem(library, id) {
 }
 
 const showItem = coalesced(async () => {
-  const { item, life } = state, { from, to } = moments();
+  const { item, life, changes } = state, { from, to } = moments();
   if (!item) return fill($("life"), el("p", { class: "empty" }, "Choose a favorite, or an event below."));
   const shownAt = async stop => isBeforeAll(stop) ? null : (await run(itemWords("show", item, at(stop)), {}, [1])).lines[0] || null;
   const [now, then, log, blame] = await Promise.all([
@@ -608,7 +608,8 @@ const showItem = coalesced(async () => {
     state.showsBlame ? run(itemWords("blame", item), {}, [1]) : null,
   ]);
   if (state.item !== item) return;
-  state.life = log;
+  // What was written meanwhile is asked for again.
+  state.life = state.changes === changes ? log : null;
   const events = log.lines;
   const later = events.filter(event => isAfter(event, to));
   const title = now ? titleOf(item.library, now) : state.titles.get(itemKey(item.library, item.id));
@@ -876,7 +877,7 @@ async function undoPreview(words) {
 const undo = (words, title, button = "Undo") => act({ title, words: ["undo", ...words], button }).catch(tell);
 const undoLast = () => undo(["--last"], "Undo the last commit of this device");
 const putBack = (item, later) => undo(later.map(eventID), `Put back ${nameOf(item)}`, "Put back");
-const restoreLibrary = () => undo(["--after", state.here.commit, "--library", state.library], `Restore ${state.library} to ${timeText(state.here.time)}`, "Restore");
+const restoreLibrary = () => undo(["--after", state.here.commit, `--library=${state.library}`], `Restore ${state.library} to ${timeText(state.here.time)}`, "Restore");
 
 async function restoreAll() {
   const { from, to } = moments();
@@ -908,11 +909,11 @@ async function editNote(item) {
 }
 
 async function chooseSide(library, event) {
-  const conflicts = (await run(["conflicts", library])).lines.filter(conflict => conflict.writes?.some(write => eventID(write) === event));
+  const conflicts = (await run(["conflicts", "--", library])).lines.filter(conflict => conflict.writes?.some(write => eventID(write) === event));
   const rows = conflicts.map(conflict => el("li", {}, bdi(nameOf(conflict)), ` ${conflict.field || "favorite"}`, conflict.writes.map(write =>
     el("div", { class: "change-row" }, el(eventID(write) === event ? "ins" : "del", {}, bdi(writeWord(write))), " ", eventFacts(write),
       write.isShown ? " shown now" : "", eventID(write) === event ? " chosen" : ""))));
-  return act({ title: "Choose the other side", words: ["conflicts", library, "--choose", event], button: "Choose this side", ready: rows.length > 0,
+  return act({ title: "Choose the other side", words: ["conflicts", "--choose", event], button: "Choose this side", ready: rows.length > 0,
     preview: rows.length ? el("ul", { class: "preview" }, rows) : "This conflict is resolved already." });
 }
 
@@ -1032,6 +1033,7 @@ function listenToKeys() {
 
 const storeChanged = coalesced(async () => {
   const before = state.here.count;
+  state.changes += 1;
   state.life = state.facts = null;
   if (state.source.libraries) for (const library of await state.source.libraries()) knownLibraries.set(library.name, library);
   await Promise.all([findStopsAgain(), loadBand()]);

@@ -17,7 +17,7 @@ function svg(tag, attributes = {}, ...children) {
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : visible(value));
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : name.startsWith("data-") ? value : visible(value));
   }
   element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false)
     .map(child => child instanceof Node ? child : visible(child)));
@@ -120,7 +120,8 @@ class LiveSource {
     this.changes = new EventSource("/changes");
     this.changes.onmessage = () => callback();
     this.changes.onerror = () => { if (!isLost) lost(isLost = true); };
-    this.changes.onopen = () => { if (isLost) { lost(isLost = false); callback(); } };
+    // What was written before it was open is not told.
+    this.changes.onopen = () => { if (isLost) lost(isLost = false); callback(); };
   }
 
   close() { if (this.changes) this.changes.close(); }
