@@ -92,18 +92,11 @@ const SearchedText = {
       && !/^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text);
   },
   /** A function that says whether an item contains a text. */
-  search(text, isExact, field) {
-    const form = isExact ? text => text.normalize("NFD") : text => this.folded(text);
-    const wanted = form(text);
-    const isIn = value => {
-      if (typeof value === "string") return (field !== undefined || this.isRead(value)) && form(value).includes(wanted);
-      if (value !== null && typeof value === "object") return Object.values(value).some(isIn);
-      return field !== undefined && form(String(value)).includes(wanted);
-    };
-    return item => {
-      if (field === undefined) return form(item.id).includes(wanted) || Object.values(item.fields).some(isIn);
-      return field === "id" && form(item.id).includes(wanted) || field in item.fields && isIn(item.fields[field]);
-    };
+  search(text) {
+    const wanted = this.folded(text);
+    const isIn = value => typeof value === "string" ? this.isRead(value) && this.folded(value).includes(wanted)
+      : value !== null && typeof value === "object" && Object.values(value).some(isIn);
+    return item => this.folded(item.id).includes(wanted) || Object.values(item.fields).some(isIn);
   },
 };
 
@@ -317,16 +310,6 @@ class FileSource {
 
   compareIDs(a, b) { return compareBytes(this.data.items[a][1], this.data.items[b][1]); }
 
-  /** The items of a collection, in its order. */
-  collectionAt(library, name, moment) {
-    const found = [], field = `@in/${name}`;
-    for (const item of this.itemsOf[library]) {
-      const key = this.itemAt(item, moment)?.fields[field];
-      if (typeof key === "string" && /^[0-9A-Za-z]{0,255}[1-9A-Za-z]$/.test(key)) found.push({ item, key });
-    }
-    return found.sort((a, b) => compareBytes(a.key, b.key) || this.compareIDs(a.item, b.item)).map(({ item }) => item);
-  }
-
   // Of conflicts: docs/merge.md
 
   /** Whether the writer of a commit had seen another one, of another device. */
@@ -461,12 +444,10 @@ class FileSource {
 
   /** The method that answers a command, or else an answer that was stored. */
   understood(words) {
-    const all = { "--at": 1, "--library": 1, "--limit": 1, "--order": 1, "--match": 1, "--field": 1, "--collection": 1, "--until": 1, "--since": 1,
-      "--replica": 1, "-n": 1, "--by": 1, "--all": 0, "--exact": 0 };
+    const hasValue = { "--at": true, "--library": true, "--limit": true, "--match": true, "--by": true, "--all": false };
     const taken = new Map(Object.entries({
-      list: ["--at", "--limit", "--order", "--match", "--field", "--collection", "--all", "--exact"], show: ["--at"], status: ["--at"],
-      log: ["--until", "--since", "--replica", "-n"], blame: [], diff: ["--library"], conflicts: ["--at"], collection: [],
-      stats: ["--by", "--at"],
+      list: ["--at", "--limit", "--match", "--all"], show: ["--at"], status: ["--at"], log: [], blame: [], diff: ["--library"],
+      conflicts: ["--at"], stats: ["--by", "--at"],
     })).get(words[0]);
     const options = {}, texts = [];
     let isPlain = false, isKnown = taken !== undefined;
@@ -474,41 +455,29 @@ class FileSource {
       const word = words[index];
       if (isPlain || !/^-./.test(word)) texts.push(word);
       else if (word === "--") isPlain = true;
-      else if (word === "--json") continue;
       else {
         const [, name, value] = /^(--[^=]*)=(.*)$/s.exec(word) ?? [null, word];
         isKnown = taken.includes(name);
-        if (isKnown) options[name] = all[name] ? value ?? words[++index] : true;
+        if (isKnown) options[name] = hasValue[name] ? value ?? words[++index] : true;
       }
     }
-    const least = { list: 1, show: 2, blame: 2, diff: 1, collection: 1 }[words[0]];
+    const least = { list: 1, show: 2, log: 2, blame: 2, diff: 1 }[words[0]];
     if (!isKnown || least && texts.length < least || Object.values(options).includes(undefined)) {
-      const key = words.filter(word => word !== "--json").join(" ");
+      const key = words.join(" ");
       return { answers: Object.hasOwn(this.data.answers, key) ? this.data.answers[key] : undefined };
     }
     return { command: () => this[words[0]](options, ...texts) };
   }
 
-  replicas(text) {
-    const { replicas, names } = this.data;
-    const named = replicas.map((_, index) => index).filter(index => names[index] === text);
-    const found = named.length ? named : replicas.map((_, index) => index).filter(index => replicas[index].startsWith(text.toLowerCase()));
-    if (!found.length) throw new Refusal(1, `No replica has an id that begins with “${text}”.`);
-    if (!named.length && found.length > 1) throw new Refusal(64, `Several replicas have an id that begins with “${text}”.`);
-    return found;
-  }
-
-  /** The moment of an event or a commit, and its name with the full id of the device. */
-  moment(text) {
-    if (text === undefined) return { moment: this.eventCount, commit: this.commitCount };
-    const [, prefix, mark, digits] = /^([0-9A-Fa-f]{1,32}):(c?)(\d+)$/.exec(text) ?? [];
-    if (!digits) throw new Refusal(64, `This page is a copy: it knows the moments of events and commits, but not “${text}”.`);
-    const [replica] = this.replicas(prefix), own = this.commitsOf[replica], number = Number(digits);
-    const place = firstIndex(0, own.length, index => (mark ? this.numberOf : this.sequenceOf)[own[index]] > number) - 1;
-    const commit = own[place];
-    const isThere = place >= 0 && (mark ? this.numberOf[commit] === number : number < this.sequenceOf[commit] + this.data.commits.events[commit]);
-    if (!isThere) throw new Refusal(1, `There is no ${mark ? "commit" : "event"} ${text}.`);
-    return { moment: this.firstEvent[commit + 1], commit: commit + 1, asOf: `${this.data.replicas[replica]}:${mark}${digits}` };
+  /** The moment of a commit, and how a command names it. */
+  moment(name) {
+    if (name === undefined) return { moment: this.eventCount, commit: this.commitCount };
+    const [, id, digits] = /^([0-9a-f]{32}):c(\d+)$/.exec(name) ?? [];
+    if (!digits) throw new Refusal(64, `This page is a copy: it knows the moments of commits, but not “${name}”.`);
+    const own = this.commitsOf[this.data.replicas.indexOf(id)] ?? [], number = Number(digits);
+    const commit = own[firstIndex(0, own.length, index => this.numberOf[own[index]] >= number)];
+    if (commit === undefined || this.numberOf[commit] !== number) throw new Refusal(1, `There is no commit ${name}.`);
+    return { moment: this.firstEvent[commit + 1], commit: commit + 1, asOf: name };
   }
 
   library(name) {
@@ -526,17 +495,10 @@ class FileSource {
     const object = item => withMoment(this.itemAt(item, moment));
     const error = this.unwritten(name, moment, asOf);
     if (library === null) return { objects: [], error };
-    let objects;
-    const order = options["--order"] ?? "newest";
-    if (options["--collection"] !== undefined) objects = this.collectionAt(library, options["--collection"], moment);
-    else {
-      objects = this.favoritesAt(library, moment);
-      if (order === "oldest") objects.reverse();
-      if (options["--all"]) objects.push(...this.othersAt(library, moment));
-      if (order === "id") objects.sort((a, b) => this.compareIDs(a, b));
-    }
+    let objects = this.favoritesAt(library, moment);
+    if (options["--all"]) objects.push(...this.othersAt(library, moment));
     if (options["--match"] !== undefined) {
-      const isFound = SearchedText.search(options["--match"], options["--exact"], options["--field"]);
+      const isFound = SearchedText.search(options["--match"]);
       objects = objects.filter(item => isFound(this.itemAt(item, moment)));
     }
     if (options["--limit"] !== undefined) objects = objects.slice(0, Number(options["--limit"]));
@@ -559,27 +521,10 @@ class FileSource {
   }
 
   log(options, library, id) {
-    const end = this.moment(options["--until"]).moment;
-    const since = options["--since"] === undefined ? 0 : this.firstEvent[this.moment(options["--since"]).commit - 1];
-    const replicas = options["--replica"] === undefined ? null : this.replicas(options["--replica"]);
-    const last = options["-n"] === undefined ? Infinity : Number(options["-n"]);
-    const item = id === undefined ? null : this.item(library, id);
-    const objects = [];
-    const take = event => {
-      const isTaken = this.isHere(event) && (!replicas || replicas.includes(this.replicaOf[this.commitOf[event]]))
-        && (library === undefined || this.itemOf[event] >= 0 && this.data.libraryNames[this.data.items[this.itemOf[event]][0]] === library);
-      if (isTaken) objects.push(event);
-      return objects.length < last;
-    };
-    if (item !== null) {
-      for (let place = item === undefined ? -1 : this.endOf(item, end) - 1; place >= 0 && place >= this.firstOf[item]; place--) {
-        if (this.eventsOf[place] < since || last === 0 || !take(this.eventsOf[place])) break;
-      }
-    } else {
-      for (let event = end - 1; event >= since && last > 0 && take(event); event--);
-    }
-    objects.reverse();
-    const fates = item !== null && item !== undefined && this.data.replicas.length > 1 ? this.fates(item) : new Map();
+    const item = this.item(library, id);
+    if (item === undefined) return { objects: [] };
+    const objects = Array.from(this.eventsOf.subarray(this.firstOf[item], this.endOf(item, this.eventCount)));
+    const fates = this.data.replicas.length > 1 ? this.fates(item) : new Map();
     return { objects, object: event => fates.has(event) ? { ...this.eventObject(event), conflicts: fates.get(event) } : this.eventObject(event) };
   }
 
@@ -650,21 +595,6 @@ class FileSource {
     return {
       objects: objects.sort((a, b) => compareBytes(a.library, b.library) || compareBytes(a.id, b.id)),
       error: only === undefined ? "" : this.unwritten(only, this.eventCount),
-    };
-  }
-
-  collection(options, name, collection, action = "list", ...rest) {
-    if (action !== "list" || rest.length) throw new Refusal(64, "This page is a copy: nothing can be changed in it.");
-    const library = this.library(name);
-    if (library === null) return { objects: [], error: this.unwritten(name) };
-    if (collection !== undefined) {
-      return { objects: this.collectionAt(library, collection, this.eventCount), object: item => this.itemAt(item, this.eventCount) };
-    }
-    const names = new Set(this.itemsOf[library].flatMap(item => Object.keys(this.itemAt(item, this.eventCount)?.fields ?? {}))
-      .filter(field => field.startsWith("@in/")).map(field => field.slice(4)));
-    return {
-      objects: [...names].sort(compareBytes),
-      object: collection => ({ library: name, collection, items: this.collectionAt(library, collection, this.eventCount).length }),
     };
   }
 
