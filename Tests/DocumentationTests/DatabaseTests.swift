@@ -14,9 +14,11 @@ nonisolated struct Station: Codable, Identifiable, Sendable {
 }
 
 /// - Returns: how many were new.
-func migrate(from old: [(item: Station, since: Date?)], into stations: Favorites<Station>) async throws -> Int
-{
-  try await stations.library.store.async.run { _ in try stations.migrate(from: old, origin: "import:database")
+func migrate(
+  from old: [(item: Station, since: Date?)], into stations: Favorites<Station>
+) async throws -> Int {
+  try await stations.library.store.async.run { _ in
+    try stations.migrate(from: old, origin: "import:database")
   }
 }
 
