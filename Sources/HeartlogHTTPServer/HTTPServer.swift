@@ -1,5 +1,6 @@
 internal import CMicrohttpd
 import Dispatch
+import Synchronization
 package import HeartlogFormat
 
 /// A request whose headers were read; its body follows.
@@ -42,6 +43,7 @@ package final class HTTPServer: @unchecked Sendable {
   private let queue = DispatchQueue(label: "heartlog answers", attributes: .concurrent)
   /// The answers that are being made.
   private let answers = DispatchGroup()
+  private let isStopping = Atomic(false)
 
   private static let silenceSeconds = 30
   private static let connectionBytes = 64 << 10
@@ -87,6 +89,7 @@ package final class HTTPServer: @unchecked Sendable {
 
   /// Streams are finished before, for a suspended connection would keep the library from ending.
   package func stop() {
+    isStopping.store(true, ordering: .sequentiallyConsistent)
     answers.wait()
     daemon?.stop()
     daemon = nil
@@ -128,10 +131,17 @@ package final class HTTPServer: @unchecked Sendable {
       exchange.stream = stream
       return connection.send(stream)
     case nil:
+      // Counted before the look at `isStopping`: `stop` waits for it, or it sees that the server stops.
+      answers.enter()
+      guard !isStopping.load(ordering: .sequentiallyConsistent) else {
+        answers.leave()
+        return connection.send(.refusal(503, "The server stops"), closes: true)
+      }
       connection.suspend()
-      queue.async(group: answers) { [handler] in
+      queue.async { [handler, answers] in
         exchange.reply = handler.answer(exchange.request, on: connection)
         connection.resume()
+        answers.leave()
       }
       return .YES
     }
