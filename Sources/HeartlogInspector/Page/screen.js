@@ -43,8 +43,23 @@ const faint = (...children) => el("span", { class: "faint" }, ...children);
 // A button that a region makes again each time it is filled; `key` finds it then, for the focus and for keys.
 const button = (key, text, onclick, attributes = {}) => el("button", { "data-key": key, onclick, ...attributes }, text);
 
+// What is pressed, until it is released: if it were replaced in between, the click would be lost.
+let pressed = null;
+const filledLater = new Map();
+addEventListener("pointerdown", event => { pressed = event.target; }, true);
+for (const kind of ["pointerup", "pointercancel"]) {
+  addEventListener(kind, () => setTimeout(() => {
+    pressed = null;
+    const waiting = [...filledLater];
+    filledLater.clear();
+    for (const [region, children] of waiting) fill(region, ...children);
+  }), true);
+}
+
 // Replaces what a region shows and keeps the focus on what had it.
 function fill(region, ...children) {
+  if (pressed && region.contains(pressed)) return void filledLater.set(region, children);
+  filledLater.delete(region);
   const focused = region.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   region.replaceChildren(...children.flat(Infinity).filter(child => child));
   if (focused) [...region.querySelectorAll("[data-key]")].find(element => element.dataset.key === focused)?.focus({ preventScroll: true });
