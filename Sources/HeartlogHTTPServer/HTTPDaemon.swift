@@ -120,7 +120,7 @@ package struct HTTPConnection: @unchecked Sendable {
   }
 
   /// Queues an answer that lasts: server-sent events.
-  package func send(_ stream: HTTPStream, headers: [(String, String)] = []) -> MHD_Result {
+  package func send(_ stream: HTTPStream) -> MHD_Result {
     let kept = Unmanaged.passRetained(stream).toOpaque()
     let response = http.pointee.create_response_from_callback(
       UInt64.max, HTTPStream.bufferBytes,
@@ -133,7 +133,7 @@ package struct HTTPConnection: @unchecked Sendable {
     if response == nil { Unmanaged<HTTPStream>.fromOpaque(kept).release() }
     return queue(
       response, 200,
-      headers + [
+      [
         ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
       ])
   }

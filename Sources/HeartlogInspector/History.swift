@@ -69,7 +69,7 @@ struct History {
     last = commit.position
     let slot = slot(of: commit.replica)
     var flags: Flags = []
-    if commit.origin == Self.undoOrigin { flags.insert(.isUndo) }
+    if commit.origin == InspectedStore.undoOrigin { flags.insert(.isUndo) }
     if !commit.heads.isEmpty { flags.insert(.isAfterSync) }
     commitsOfReplica[Int(slot)].append(Int32(count))
     starts.append(Int32(kinds.count))
@@ -87,9 +87,6 @@ struct History {
     self.flags.append(flags)
     return true
   }
-
-  /// The origin of the commits of `heartlog undo`.
-  static let undoOrigin = "undo"
 
   private mutating func slot(of replica: ReplicaID) -> Int32 {
     if let slot = replicaSlots[replica] { return slot }

@@ -2,6 +2,9 @@ package import Heartlog
 
 /// The store that is looked at, and the command line that looks: whatever the page shows is what a command says.
 package struct InspectedStore: Sendable {
+  /// The origin of the commits of `heartlog undo`, by which the history knows them.
+  package static let undoOrigin = "undo"
+
   /// What a command printed.
   package struct Answer: Sendable {
     let exitCode: Int32

@@ -212,6 +212,10 @@ private final class InspectorHandler: HTTPHandler {
     HTTPResponse(status: 200, body: text, headers: ["X-Content-Type-Options": "nosniff"])
   }
 
+  private static func json(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {
+    json(HTTPResponse.json(200, members).body)
+  }
+
   private var info: HTTPResponse {
     var writer = JSONWriter()
     writer.beginObject()
@@ -274,45 +278,43 @@ private final class InspectorHandler: HTTPHandler {
       guard from <= to else { throw HTTPResponse.refusal(400, "The band ends before it begins") }
       span = Milliseconds(from)...Milliseconds(to)
     }
-    return try live().read { history, marked in
+    return try live().read { (history, marked) -> HTTPResponse in
       let band = history.band(bins: bins, span, filter, marked: marked)
       let devices = history.replicas.indices.sorted { history.replicas[$0] < history.replicas[$1] }
-      var writer = JSONWriter()
-      writer.beginObject()
-      writer.member("count", band.count)
-      writer.member("first", band.first)
-      writer.member("last", band.last)
-      writer.name("devices")
-      writer.beginArray()
-      for replica in devices.map({ history.replicas[$0] }) {
-        writer.beginObject()
-        writer.member("replica", "\(replica)")
-        writer.member("name", history.names[replica] ?? "")
-        writer.endObject()
-      }
-      writer.endArray()
-      writer.name("bins")
-      writer.beginArray()
-      for bin in band.bins {
+      return Self.json { writer in
+        writer.member("count", band.count)
+        writer.member("first", band.first)
+        writer.member("last", band.last)
+        writer.name("devices")
         writer.beginArray()
-        for device in devices { writer.value(bin[device]) }
+        for replica in devices.map({ history.replicas[$0] }) {
+          writer.beginObject()
+          writer.member("replica", "\(replica)")
+          writer.member("name", history.names[replica] ?? "")
+          writer.endObject()
+        }
+        writer.endArray()
+        writer.name("bins")
+        writer.beginArray()
+        for bin in band.bins {
+          writer.beginArray()
+          for device in devices { writer.value(bin[device]) }
+          writer.endArray()
+        }
+        writer.endArray()
+        writer.name("marks")
+        writer.beginArray()
+        for mark in band.marks {
+          writer.beginObject()
+          writer.member("kind", mark.kind.rawValue)
+          writer.member("index", mark.index)
+          writer.member("axis", history.axis(mark.commit))
+          writer.member("commit", Self.name(mark.commit, in: history))
+          writer.member("count", mark.count)
+          writer.endObject()
+        }
         writer.endArray()
       }
-      writer.endArray()
-      writer.name("marks")
-      writer.beginArray()
-      for mark in band.marks {
-        writer.beginObject()
-        writer.member("kind", mark.kind.rawValue)
-        writer.member("index", mark.index)
-        writer.member("axis", history.axis(mark.commit))
-        writer.member("commit", Self.name(mark.commit, in: history))
-        writer.member("count", mark.count)
-        writer.endObject()
-      }
-      writer.endArray()
-      writer.endObject()
-      return Self.json(writer.bytes)
     }
   }
 
@@ -342,22 +344,20 @@ private final class InspectorHandler: HTTPHandler {
     } else {
       throw HTTPResponse.refusal(400, "A stop has an index, an axis or a commit")
     }
-    return try live().read { history, _ in
+    return try live().read { (history, _) -> HTTPResponse in
       guard let stop = history.stop(place, filter) else {
         throw HTTPResponse.refusal(404, "There is no such commit")
       }
-      var writer = JSONWriter()
-      writer.beginObject()
-      writer.member("index", stop.index)
-      writer.member("count", stop.count)
-      writer.member("commit", stop.commit.map { Self.name($0, in: history) })
-      writer.member("replica", stop.commit.map { "\(history.replica($0))" })
-      writer.member("number", stop.commit.map { history.number($0).rawValue } ?? 0)
-      writer.member("time", stop.commit.map { RFC3339.text(history.time($0)) })
-      writer.member("stamp", stop.commit.map { "\(history.stamp($0))" })
-      writer.member("axis", stop.commit.map(history.axis) ?? (history.count == 0 ? 0 : history.axis(0) - 1))
-      writer.endObject()
-      return Self.json(writer.bytes)
+      return Self.json { writer in
+        writer.member("index", stop.index)
+        writer.member("count", stop.count)
+        writer.member("commit", stop.commit.map { Self.name($0, in: history) })
+        writer.member("replica", stop.commit.map { "\(history.replica($0))" })
+        writer.member("number", stop.commit.map { history.number($0).rawValue } ?? 0)
+        writer.member("time", stop.commit.map { RFC3339.text(history.time($0)) })
+        writer.member("stamp", stop.commit.map { "\(history.stamp($0))" })
+        writer.member("axis", stop.commit.map(history.axis) ?? (history.count == 0 ? 0 : history.axis(0) - 1))
+      }
     }
   }
 

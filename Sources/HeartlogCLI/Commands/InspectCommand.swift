@@ -101,7 +101,7 @@ enum InspectCommand: Command {
       quiet[descriptor.name] = Set(descriptor.fields.filter(\.isQuiet).map(\.name))
     }
     let commands = InspectedCommands(
-      path: path, environment: context.environment, clock: context.clock, isReadOnly: isReadOnly)
+      path: path, environment: context.environment, zone: context.clock.zone, isReadOnly: isReadOnly)
     return InspectedStore(
       path: path, version: Version.text, isReadOnly: isReadOnly, libraries: libraries(of: registry),
       run: { commands.run($0) },
@@ -140,7 +140,7 @@ enum InspectCommand: Command {
 private struct InspectedCommands: Sendable {
   let path: String
   let environment: [String: String]
-  let clock: LocalClock
+  let zone: Zone
   let isReadOnly: Bool
   let pastStates = PastStates()
 
@@ -160,8 +160,10 @@ private struct InspectedCommands: Sendable {
   func run(_ words: [String]) -> InspectedStore.Answer {
     let (lines, message) = (Printed(), Printed())
     let output = Output(standard: lines.sink, error: message.sink)
+    // Each command has a time of its own, however long the page is open.
+    let clock = LocalClock(zone: zone, now: StoreOptions.systemTime())
     func exitCode() -> Int32 {
-      do throws(CommandError) { try check(words) } catch {
+      do throws(CommandError) { try check(words, clock) } catch {
         output.errorLine(error.sentence)
         return error.exitCode.rawValue
       }
@@ -180,7 +182,7 @@ private struct InspectedCommands: Sendable {
   }
 
   /// Refuses what the page may not run.
-  private func check(_ words: [String]) throws(CommandError) {
+  private func check(_ words: [String], _ clock: LocalClock) throws(CommandError) {
     let parsed = try ArgumentParser(clock: clock).parse(words)
     guard case .command(let arguments) = parsed.request, parsed.store == nil else { throw Self.refusal }
     let (name, given) = (arguments.command.name, arguments.words)
@@ -243,7 +245,7 @@ private struct Browser {
       guard getenv("DISPLAY") != nil || getenv("WAYLAND_DISPLAY") != nil else { return nil }
     #endif
     let folder = getenv("XDG_RUNTIME_DIR") ?? getenv("TMPDIR")
-    var path = Array("\(folder.map { String(cString: $0) } ?? "/tmp")/heartlog-XXXXXX.html".utf8CString)
+    var path = Array("\(folder.map { String(cString: $0) } ?? P_tmpdir)/heartlog-XXXXXX.html".utf8CString)
     let descriptor = mkstemps(&path, Int32(".html".utf8.count))
     guard descriptor >= 0 else { return nil }
     let page = "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=\(address)\">"

@@ -1,4 +1,5 @@
 import Heartlog
+import HeartlogInspector
 
 /// `heartlog undo`: takes back events.
 enum UndoCommand: Command {
@@ -19,9 +20,6 @@ enum UndoCommand: Command {
     "With --since or --after: only events of this device, its name or the first digits of its id.")
   private static let dryRun = Option.flag(
     "dry-run", "Write nothing; show what would be written and what would be kept.")
-
-  /// The origin of its commits, by which a history shows them.
-  private static let origin = "undo"
 
   static let description = CommandDescription(
     name: "undo", group: .write, summary: "take back events: restore what was there before them",
@@ -55,7 +53,8 @@ enum UndoCommand: Command {
       if: arguments.has(Self.since) || arguments.has(Self.after))
     let isDryRun = arguments.has(Self.dryRun)
     let store =
-      try isDryRun ? context.openForReading() : context.openForWriting(endsSoon: true, origin: Self.origin)
+      try isDryRun
+      ? context.openForReading() : context.openForWriting(endsSoon: true, origin: InspectedStore.undoOrigin)
     let target = try target(of: arguments, in: store)
     let plan = try context.withByteProgress("reading the log") { progress in
       try store.undo(target, isDryRun: isDryRun, progress: progress, didWrite: context.note)
