@@ -175,14 +175,25 @@ class Window(chromium.Chromium):
         self.call("Input.insertText", text=text)
 
     def click(self, selector):
-        """Clicks the middle of an element, as a mouse does."""
-        place = self.settled(f"""(() => {{
-            const element = document.querySelector({json.dumps(selector)});
-            if (!element || element.hidden || element.disabled) return null;
-            element.scrollIntoView({{ block: "center", behavior: "instant" }});
-            const box = element.getBoundingClientRect();
-            return box.width && {{ x: box.x + Math.min(box.width / 2, 40), y: box.y + box.height / 2 }};
-          }})()""")
+        """Clicks an element, as a mouse does, once it stands still and nothing covers it."""
+        place = self.answer("""(async () => {
+            const end = Date.now() + 30000, frame = () => new Promise(done => setTimeout(done, 20));
+            let last = null;
+            while (Date.now() < end) {
+              const element = document.querySelector(%s);
+              let place = null;
+              if (element && !element.hidden && !element.disabled) {
+                element.scrollIntoView({ block: "center", behavior: "instant" });
+                const box = element.getBoundingClientRect();
+                place = { x: box.x + Math.min(box.width / 2, 40), y: box.y + box.height / 2 };
+                if (!box.width || !element.contains(document.elementFromPoint(place.x, place.y))) place = null;
+              }
+              if (place && last && place.x === last.x && place.y === last.y) return place;
+              last = place;
+              await frame();
+            }
+            return null;
+          })()""" % json.dumps(selector))
         if not place:
             raise AssertionError(f"nothing to click at {selector}")
         for kind in ("mousePressed", "mouseReleased"):

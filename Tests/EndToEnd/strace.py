@@ -1,6 +1,7 @@
 """Runs the program under strace, which counts its system calls and makes some of them fail, or stops the process there."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import re
@@ -88,7 +89,8 @@ class Stopped:
     def end(self, continues):
         """Lets it go on to its end, or kills it; returns its answer. strace ends as the program did."""
         while self.pid is not None:
-            os.kill(self.pid, signal.SIGCONT if continues else signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended since that line was read
+                os.kill(self.pid, signal.SIGCONT if continues else signal.SIGKILL)
             self.pid = self._wait()
         self.log.close()
         out, err = self.process.communicate(timeout=SECONDS_MAX)

@@ -525,10 +525,10 @@ class BrowserTestCase(InspectTestCase):
         return self.enterContext(Window(width, height))
 
     def shown(self, window, store, *options):
-        """The page of a store in a browser, once it shows something."""
+        """The page of a store in a browser, once all of it shows something."""
         inspector = self.inspect(store, *options)
         window.go(inspector.address)
-        self.assertTrue(window.settled("document.querySelector('#footer code') || document.querySelector('#messages .message')"), "the page shows nothing")
+        self.assertTrue(window.settled("document.querySelector('#footer code') && document.querySelector('#band svg') || document.querySelector('#messages .message')"), "the page shows nothing")
         return inspector
 
     def check_quiet(self, window, *urls):

@@ -120,11 +120,18 @@ async function fillTitles(context, buttons) {
   }
 }
 
-/** What verification and doctor said last: they read every byte, so they run when they are asked to. */
-const slowAnswers = new Map();
+/** The places of verification and doctor: they read every byte, so they run when they are asked to, and what they said
+ * stays. A page that is built again while one runs shows the same place. */
+const slowPlaces = new Map();
+
+function slowPlace(command) {
+  if (!slowPlaces.has(command)) slowPlaces.set(command, el("div"));
+  return slowPlaces.get(command);
+}
 
 /** Runs a command that takes a while, with a sign that it does. `parts` makes its answer a list of elements. */
-async function runSlowly(place, context, command, doing, parts) {
+async function runSlowly(context, command, doing, parts) {
+  const place = slowPlace(command);
   const seconds = el("span");
   place.replaceChildren(el("p", { role: "status" }, doing), el("progress", { "aria-label": doing }), seconds);
   const start = performance.now();
@@ -133,18 +140,12 @@ async function runSlowly(place, context, command, doing, parts) {
   try {
     const answer = await context.source.run([command]);
     const text = context.source.fileHeader ? "As it was when this page was made." : `As of ${timeText(Date.now(), "second")}; took ${elapsed().toFixed(1)} s.`;
-    slowAnswers.set(command, { answer, text });
-    showSlowAnswer(place, command, parts);
+    fill(place, el("p", { role: "status", class: "faint" }, text), parts(answer));
   } catch (error) {
     place.replaceChildren(problem(error.message));
   } finally {
     clearInterval(timer);
   }
-}
-
-function showSlowAnswer(place, command, parts) {
-  const { answer, text } = slowAnswers.get(command);
-  fill(place, el("p", { role: "status", class: "faint" }, text), parts(answer));
 }
 
 /** A mark with a word: never the color alone. */
@@ -319,13 +320,11 @@ function schemaSection(answer) {
 // MARK: Verification
 
 async function verificationPage(context) {
-  const place = el("div");
   const { devices } = await devicesOf(context);
   const own = new Set(devices.filter(device => device.isOwn).map(device => device.id));
-  const parts = answer => verificationParts(answer, own);
-  const run = () => runSlowly(place, context, "verify", "Reading every byte of the log and of the snapshots…", parts);
-  if (slowAnswers.has("verify")) showSlowAnswer(place, "verify", parts);
-  else if (context.source.fileHeader) await run();
+  const place = slowPlace("verify");
+  const run = () => runSlowly(context, "verify", "Reading every byte of the log and of the snapshots…", answer => verificationParts(answer, own));
+  if (context.source.fileHeader && !place.firstChild) await run();
   return [
     nowRemark(context),
     el("p", {}, "Verification reads every byte of the log and of the snapshots, and compares it with checksums, hash trees and signatures."),
@@ -385,10 +384,9 @@ const verificationLimits = [
 // MARK: Doctor
 
 async function doctorPage(context) {
-  const place = el("div");
-  const run = () => runSlowly(place, context, "doctor", "Examining the store…", doctorParts);
-  if (slowAnswers.has("doctor")) showSlowAnswer(place, "doctor", doctorParts);
-  else run();
+  const place = slowPlace("doctor");
+  const run = () => runSlowly(context, "doctor", "Examining the store…", doctorParts);
+  if (!place.firstChild) run();
   return [nowRemark(context), place, context.source.fileHeader ? null : el("p", {}, el("button", { "data-key": "run", onclick: run }, "Examine again"))];
 }
 

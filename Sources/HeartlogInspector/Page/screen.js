@@ -342,9 +342,15 @@ function showLegend(marks) {
   }));
 }
 
-function zoom(factor) {
+// A view begins from what the band shows: while it is being loaded, the next one waits.
+let zooming = Promise.resolve();
+const showView = view => zooming = zooming.then(() => { state.view = view(); return loadBand(); });
+const zoom = factor => showView(() => zoomed(factor));
+
+function zoomed(factor) {
+  if (!state.band) return state.view;
   const { first, last, pieces } = state.band;
-  if (pieces.length === 0) return;
+  if (pieces.length === 0) return state.view;
   const from = pieces[0].from, to = pieces.at(-1).to;
   const place = Math.min(to, Math.max(from, current().axis));
   // Zooming in halves what is seen, in pixels, so that folded gaps do not count.
@@ -352,9 +358,8 @@ function zoom(factor) {
   let view = factor < 1 ? { from: axisOf(Math.max(0, around - half)), to: axisOf(around + half) }
     : { from: from - (to - from) / 2, to: to + (to - from) / 2 };
   view = { from: Math.max(first, Math.round(view.from)), to: Math.min(last, Math.round(view.to)) };
-  if (view.to - view.from < 1000) return;
-  state.view = view.from <= first && view.to >= last ? null : view;
-  loadBand();
+  if (view.to - view.from < 1000) return state.view;
+  return view.from <= first && view.to >= last ? null : view;
 }
 
 // MARK: Handles
@@ -482,7 +487,8 @@ const showStore = coalesced(async () => {
 }, tell);
 
 async function changesBetween(from, to, library) {
-  if (!isBeforeAll(from)) return (await run(["diff", from.commit || at(to)[1], ...at(to).slice(1), `--library=${library}`])).lines;
+  if (from.isLive) return [];
+  if (!isBeforeAll(from)) return (await run(["diff", from.commit, ...at(to).slice(1), `--library=${library}`])).lines;
   const nothing = { isFavorite: false, favoritedDate: null, fields: {} };
   const answer = isBeforeAll(to) ? { lines: [] } : await run(["list", ...at(to), "--", library]);
   return answer.lines.map(item => ({ library, id: item.id, before: nothing, after: item }));
@@ -1079,7 +1085,7 @@ function listen() {
   on("restore-library", "click", restoreLibrary);
   on("zoom-in", "click", () => zoom(.5));
   on("zoom-out", "click", () => zoom(2));
-  on("fit", "click", () => { state.view = null; loadBand(); });
+  on("fit", "click", () => showView(() => null));
   on("help", "click", () => $("keys").showModal());
   on("preview-cancel", "click", () => $("preview").close());
   on("more", "click", () => { state.limit += rowsAtOnce; showStore(); });

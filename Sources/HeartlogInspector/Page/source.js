@@ -60,18 +60,21 @@ function valueText(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-// One answer of the server at a time for a region: while one is awaited, later requests wait, and only the newest is made.
+// One answer of the server at a time for a region: while one is awaited, later requests wait, and only the newest is made. Each ends when
+// nothing is awaited any more.
 function coalesced(work, failed) {
-  let isBusy = false, isAskedAgain = false;
-  return async function ask() {
-    isAskedAgain = isBusy;
-    if (isBusy) return;
-    isBusy = true;
-    do {
-      isAskedAgain = false;
-      try { await work(); } catch (error) { failed(error); }
-    } while (isAskedAgain);
-    isBusy = false;
+  let running = null, isAskedAgain = false;
+  return function ask() {
+    isAskedAgain = running !== null;
+    running ??= (async () => {
+      await null;
+      do {
+        isAskedAgain = false;
+        try { await work(); } catch (error) { failed(error); }
+      } while (isAskedAgain);
+      running = null;
+    })();
+    return running;
   };
 }
 
