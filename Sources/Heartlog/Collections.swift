@@ -122,7 +122,7 @@ public struct ItemCollection: Sendable {
     }
   }
 
-  private func key(of item: ItemState?) -> OrderKey? { item.flatMap { Self.key(of: $0, in: field) } }
+  func key(of item: ItemState?) -> OrderKey? { item.flatMap { Self.key(of: $0, in: field) } }
 
   fileprivate static func key(of item: ItemState, in field: String) -> OrderKey? {
     guard case .string(let text)? = item.value(of: field) else { return nil }

@@ -91,36 +91,29 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// Items as they are listed.
   struct Page {
     var items: [Item] = []
-    /// What was decoded: also the states that failed.
-    var read: [ItemState] = []
-    var failures: [(id: String, error: HeartlogError)] = []
-
     /// What the items were decoded from.
-    var states: [ItemState] {
-      if failures.isEmpty { return read }
-      let failed = Set(failures.map { UTF8Key($0.id) })
-      return read.filter { !failed.contains(UTF8Key($0.id)) }
-    }
+    var states: [ItemState] = []
+    var failures: [(id: String, error: HeartlogError)] = []
   }
 
   /// `load`, with what the items were decoded from.
-  func page(order: ListOrder, limit: Int?) -> Page {
+  func page(order: ListOrder, limit: Int?, where isIncluded: ((Item) -> Bool)? = nil) -> Page {
     let most = limit.map { max(0, $0) }
     var wanted = most
     var states = library.favorites(order: order, limit: wanted)
-    var page = read(states, upTo: most)
-    // Too few items decoded, but there are more favorites: fetch more until the page is full.
+    var page = read(states, upTo: most, where: isIncluded)
+    // Too few items are in the page, but there are more favorites: fetch more until it is full.
     while let most, let count = wanted, states.count == count, page.items.count < most {
-      wanted = count * 2
+      wanted = max(16, count) * 2
       let more = library.favorites(order: order, limit: wanted)
       if more.starts(with: states) {
-        let rest = read(Array(more.dropFirst(states.count)), upTo: most - page.items.count)
+        let rest = read(Array(more.dropFirst(states.count)), upTo: most - page.items.count, where: isIncluded)
         page.items += rest.items
-        page.read += rest.read
+        page.states += rest.states
         page.failures += rest.failures
       } else {
         // Another write came in between.
-        page = read(more, upTo: most)
+        page = read(more, upTo: most, where: isIncluded)
       }
       states = more
     }
@@ -128,8 +121,9 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 
   /// Decodes items until the limit is reached.
-  func read(_ states: [ItemState], upTo limit: Int?) -> Page {
+  func read(_ states: [ItemState], upTo limit: Int?, where isIncluded: ((Item) -> Bool)? = nil) -> Page {
     var failures: [(id: String, error: HeartlogError)] = []
+    var leftOut: [Int] = []
     var readCount = 0
     let most = max(0, min(states.count, limit ?? .max))
     let (schema, template) = (schema, template)
@@ -138,17 +132,31 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
       while count < most, readCount < states.count {
         do {
           let item = try ItemDecoder.decode(Item.self, from: states[readCount], schema, template)
-          items.initializeElement(at: count, to: item)
-          count += 1
+          if isIncluded?(item) ?? true {
+            items.initializeElement(at: count, to: item)
+            count += 1
+          } else {
+            leftOut.append(readCount)
+          }
         } catch {
           let id = states[readCount].id
           failures.append((id, failure(error, of: id, isListed: true)))
+          leftOut.append(readCount)
         }
         readCount += 1
       }
     }
-    let read = readCount == states.count ? states : Array(states[..<readCount])
-    return Page(items: items, read: read, failures: failures)
+    guard !leftOut.isEmpty else {
+      let read = readCount == states.count ? states : Array(states[..<readCount])
+      return Page(items: items, states: read, failures: failures)
+    }
+    var left = leftOut[...]
+    let kept = (0..<readCount).filter { index in
+      guard left.first == index else { return true }
+      left.removeFirst()
+      return false
+    }
+    return Page(items: items, states: kept.map { states[$0] }, failures: failures)
   }
 
   /// Decodes items and leaves out those that fail.
@@ -365,13 +373,13 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return fields
   }
 
-  /// Returns an item as it is read when it has been added.
-  func stored(_ item: Item, since date: Milliseconds) throws(HeartlogError) -> Item {
+  /// Returns an item as the store has it when it has been added.
+  func state(of item: Item, since moment: FavoritedMoment) throws(HeartlogError) -> ItemState {
     let fields = try fields(of: item).filter { $0.value != .null }.sorted {
       $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
     }
-    let state = ItemState(id: item.id.favoriteID, isFavorite: true, favoritedDate: date, fields: fields)
-    return try decode(state, nil, isListed: false)
+    return ItemState(
+      id: item.id.favoriteID, isFavorite: true, favoritedMoment: moment, fields: ItemFields(fields))
   }
 
   /// Whether two items that are favorites since the same time are written alike.

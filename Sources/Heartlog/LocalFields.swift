@@ -14,9 +14,9 @@ extension FavoritesLibrary {
     return library
   }
 
-  /// Tells when a local value may have changed; nil if no field is local.
-  package var localChanges: Changes? {
-    localFields.isEmpty ? nil : Changes(store.localStore.hub, library: name)
+  /// The changes of this library from now on, also those of local values.
+  var allChanges: Changes {
+    localFields.isEmpty ? changes : Changes(store.projection.hub, store.localStore.hub, library: name)
   }
 
   /// The local values of an item, sorted by the bytes of their names, without nulls. Inside `write { }` they include the closure's changes.

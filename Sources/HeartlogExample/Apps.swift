@@ -14,21 +14,21 @@ extension App {
       offered: [piano] + (try Service.archives().filter { $0.identifier != piano.identifier }),
       text: { [$0.displayTitle, $0.displayCreator].compactMap { $0 }.joined(separator: " — ") },
       detail: { [$0.mediatype, $0.publisher, $0.desc].compactMap { $0 } }
-    ) { archive in _ = try await archives.async { try $0.toggleFavoriteArchive(archive) } }
+    ) { archive in _ = try await archives.run { try $0.toggleFavoriteArchive(archive) } }
     let files = Shelf(
       favorites: playlist.favorites,
       offered: try (answer["files"]?.array ?? []).filter { $0["format"]?.string == "VBR MP3" }
         .map { try Track(file: $0, archiveIdentifier: piano.identifier) },
       text: { $0.title ?? $0.url.lastPathComponent }, detail: { _ in [] }
     ) { track in
-      try await playlist.async { playlist in
+      try await playlist.run { playlist in
         if try !playlist.removeFavoriteItem(url: track.url) { try playlist.appendFavoriteItem(track) }
       }
     }
     func tracks() -> [Row] {
       playlist.favoriteItems.enumerated().map { index, track in
         files.row(track).adding("move") { place in
-          try await playlist.async { try $0.move(from: index, to: (Int(place) ?? 0) - 1) }
+          try await playlist.run { try $0.move(from: index, to: (Int(place) ?? 0) - 1) }
           return "Number \(place): \(files.text(track))"
         }
       }
@@ -49,10 +49,10 @@ extension App {
       favorites: papers.favorites,
       offered: try Paper.papers(atom: Service.bytes("api/papers-feed-10.atom.xml")), text: \.title,
       detail: { [$0.authors.joined(separator: ", "), $0.categories.joined(separator: " "), $0.summary] }
-    ) { paper in _ = try await papers.async { try $0.toggleFavorite(for: paper) } }
+    ) { paper in _ = try await papers.run { try $0.toggleFavorite(for: paper) } }
     // A paper on the list need not be a favorite. The store keeps its title, so that another device can show the list.
     func later(_ paper: Paper) async throws -> String {
-      try await papers.async { papers in
+      try await papers.run { papers in
         if try reading.remove(paper.id) { return "Read: \(paper.title)" }
         try papers.store.write {
           try papers.favorites.update(paper)
@@ -93,7 +93,7 @@ extension App {
     let shelf = Shelf(
       favorites: repository.favorites, offered: catalog, text: { "\($0.flagEmoji) \($0.name)" },
       detail: { ["\($0.country)  latitude \($0.lat), longitude \($0.lon)"] }
-    ) { city in _ = try await store.async.run { _ in try toggle.execute(city) } }
+    ) { city in _ = try await store.run { _ in try toggle.execute(city) } }
     func load(_ catalog: [City]) throws -> String {
       cities.load(catalog)
       let report = try merge.execute()
@@ -136,7 +136,7 @@ extension App {
       favorites: manager.favorites,
       offered: try BreedImage.images(answer: Service.json("api/breeds-images.json")),
       text: { "\($0.breed ?? "?")  \($0.url.lastPathComponent)" }, detail: { _ in [] }
-    ) { image in _ = try await manager.async { try $0.toggle(image) } }
+    ) { image in _ = try await manager.run { try $0.toggle(image) } }
     return App(
       name: "breeds",
       lists: [
@@ -161,7 +161,7 @@ extension App {
       }, text: { [$0.title, $0.author].compactMap { $0 }.joined(separator: " — ") },
       detail: { [($0.fileURL ?? $0.downloadURL)?.absoluteString ?? "not on this device"] }
     ) { book in
-      try await library.async { library in
+      try await library.run { library in
         guard try library.deleteBook(book.id) == nil else { return }
         var book = book
         book.dateAdded = Date(milliseconds: clock())
@@ -171,7 +171,7 @@ extension App {
     /// Plays some seconds of a book. A player reports its position many times a second; the library writes it every five
     /// seconds, and at the end.
     func play(_ book: Book, _ seconds: Int, from start: Double) async throws -> String {
-      try await library.async { library in
+      try await library.run { library in
         try library.saveCurrentBookID(book.id)
         for tick in 0...seconds * 4 {
           try library.savePosition(for: book.id, position: start + Double(tick) / 4)

@@ -101,7 +101,7 @@ import Heartlog
       throw UsageError("row \(number) has no command \"\(name)\"; see \"help\"")
     }
     if name == "note" {
-      try await store.async.write { try item.library.setNote(rest.isEmpty ? nil : rest, of: item.id) }
+      try await store.write { try item.library.setNote(rest.isEmpty ? nil : rest, of: item.id) }
     }
     try await open(row, item)
   }
@@ -124,7 +124,7 @@ import Heartlog
   }
 
   private func undo() async throws {
-    let plan = try await store.async.run { try $0.undo(.lastCommits(1)) }
+    let plan = try await store.run { try $0.undo(.lastCommits(1)) }
     let items = Set(plan.writes.map { "\($0.library) \($0.item)" }).sorted().joined(separator: ", ")
     say(plan.writes.isEmpty ? "Nothing to undo." : "Undone: \(items)")
   }

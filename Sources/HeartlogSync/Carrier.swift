@@ -97,10 +97,8 @@ extension FavoritesStore {
   ) throws(HeartlogError) -> SyncReport {
     try carrier.sync(self, options: options)
   }
-}
 
-extension AsyncFavoritesStore {
-  /// Exchanges commits with another store, on one of Heartlog's own threads.
+  /// Exchanges commits with another store, on one of Heartlog's own threads, and awaits that.
   ///
   /// Cancelling the task ends the sync as its deadline does: what came is kept, and `SyncReport.unfinished` says what is left.
   ///

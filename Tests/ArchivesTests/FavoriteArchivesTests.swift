@@ -31,12 +31,12 @@ struct FavoriteArchivesTests {
 
   @Test("archives: writes for tasks, with the same errors")
   func asynchronous() async throws {
-    try await archives.async { [album] in try $0.addFavoriteArchive(album) }
+    try await archives.run { [album] in try $0.addFavoriteArchive(album) }
     #expect(archives.isFavoriteArchive(identifier: album.identifier))
     await #expect(throws: LibraryError.alreadyFavorite("Archive is already in Favorite Archives.")) {
-      try await archives.async { [album] in try $0.addFavoriteArchive(album) }
+      try await archives.run { [album] in try $0.addFavoriteArchive(album) }
     }
-    #expect(try await archives.async { try $0.removeFavoriteArchive(identifier: "gd77-05-08") })
+    #expect(try await archives.run { try $0.removeFavoriteArchive(identifier: "gd77-05-08") })
   }
 
   @Test("archives take-over: one commit of rows, which splits joined creators only where that is certain")

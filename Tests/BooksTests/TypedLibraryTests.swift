@@ -12,13 +12,13 @@ struct TypedLibraryTests {
     let date = Date(timeIntervalSince1970: 0)
     let paper = Paper(id: "1v1", title: "T", publishedDate: date, pdfURL: url, linkURL: url)
     let book = Book(id: UUID(), title: "B", fileURL: url, dateAdded: date)
-    try await FavoriteTracks(store).async { try $0.appendFavoriteItem(Track(url: url)) }
-    try await FavoritePapers(store).async { try $0.toggleFavorite(for: paper) }
-    try await FavoritesManager(store).async { try $0.toggle(BreedImage(url: url)) }
-    try await DefaultFavoriteCityRepository(store).async {
+    try await FavoriteTracks(store).run { try $0.appendFavoriteItem(Track(url: url)) }
+    try await FavoritePapers(store).run { try $0.toggleFavorite(for: paper) }
+    try await FavoritesManager(store).run { try $0.toggle(BreedImage(url: url)) }
+    try await DefaultFavoriteCityRepository(store).run {
       try $0.toggleFavorite(for: City(id: 1, name: "A", country: "PT", lon: 0, lat: 0))
     }
-    try await BookLibrary(store).async { try $0.addBooks([book]) }
+    try await BookLibrary(store).run { try $0.addBooks([book]) }
     #expect(store.read(\.commitCount) == 5)
   }
 }

@@ -104,7 +104,7 @@ struct FavoritesManagerTests {
     #expect(try !manager.toggleLiking(image))
     #expect(store.digest == digest && store.eventCount(of: "breeds") == 1)
     // A note is no change of a flag either.
-    try manager.favorites.setNote("good dog", of: image.url)
+    try await manager.favorites.setNote("good dog", of: image.url)
     let other = try Self.image("akita/2", isFavorite: true)
     try manager.toggleLiking(other)
     #expect(await publisher.next() == [image])

@@ -21,7 +21,7 @@ struct CookBook {
   ///
   /// - Returns: whether the recipe is a favorite now.
   func tap(_ recipe: Recipe) async throws -> Bool {
-    try await recipes.async.toggle(recipe)
+    try await recipes.toggle(recipe)
   }
 
   /// What the screen of favorites shows, newest first.

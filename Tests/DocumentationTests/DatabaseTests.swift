@@ -17,7 +17,7 @@ nonisolated struct Station: Codable, Identifiable, Sendable {
 func migrate(
   from old: [(item: Station, since: Date?)], into stations: Favorites<Station>
 ) async throws -> Int {
-  try await stations.library.store.async.run { _ in
+  try await stations.library.store.run { _ in
     try stations.migrate(from: old, origin: "import:database")
   }
 }
@@ -101,7 +101,7 @@ struct DatabaseTests {
     #expect(stations.list().map(\.country) == [nil, "GB", nil])
     // 2026-01-02T03:04:05.678Z
     #expect(stations.favoritedDate(of: "jazz") == Date(timeIntervalSince1970: 1_767_323_045.678))
-    try stations.remove("jazz")
+    try await stations.remove("jazz")
     #expect(try await migrate(from: oldFavorites(in: database), into: stations) == 0)
     #expect(!stations.contains("jazz"))
   }
@@ -156,7 +156,7 @@ struct DatabaseTests {
   func copy() async throws {
     let store = try FavoritesStore.inMemory()
     let stations = try store.favorites(of: Station.self, in: "stations")
-    try stations.add(Station(id: "jazz"))
+    try await stations.add(Station(id: "jazz"))
     let copy = Copy()
     try await withThrowingTaskGroup { group in
       group.addTask {
@@ -168,9 +168,9 @@ struct DatabaseTests {
           })
       }
       while copy.ids.withLock(\.isEmpty) { await Task.yield() }
-      try stations.add(Station(id: "rock"))
-      try stations.remove("jazz")
-      try stations.setNote("loud", of: "news")
+      try await stations.add(Station(id: "rock"))
+      try await stations.remove("jazz")
+      try await stations.setNote("loud", of: "news")
       try store.close()
       try await group.waitForAll()
     }

@@ -20,11 +20,11 @@ struct ExtensionTests {
 
   func didEnterBackground(_ model: FavoritesModel<Recipe>, _ store: FavoritesStore) async throws {
     await model.finishWriting()
-    try await store.async.suspend()
+    try await store.suspend()
   }
 
   func willEnterForeground(_ store: FavoritesStore) async throws {
-    try await store.async.run { try $0.refresh() }
+    try await store.run { try $0.refresh() }
   }
 
   @Test("an app rests while its widget writes, and shows what it wrote when it is back")
@@ -38,7 +38,7 @@ struct ExtensionTests {
     let model = FavoritesModel(try app.favorites(of: Recipe.self, in: "recipes"))
     model.toggle(Recipe(id: "ribollita", title: "Ribollita"))
     try await didEnterBackground(model, app)
-    try widget.favorites(of: Recipe.self, in: "recipes").toggle(Recipe(id: "nata", title: "Pastel de nata"))
+    try await widget.favorites(of: Recipe.self, in: "recipes").toggle(Recipe(id: "nata", title: "Pastel de nata"))
     try await willEnterForeground(app)
     while model.items.count < 2 { await Task.yield() }
     #expect(try titles(in: group) == model.items.map(\.title))

@@ -53,11 +53,11 @@ struct FollowingTests {
     try await withThrowingTaskGroup { group in
       group.addTask { await follow(recipes) { line in told.lines.withLock { $0.append(line) } } }
       while told.lines.withLock(\.isEmpty) {
-        try recipes.toggle(soup)
+        try await recipes.toggle(soup)
         await Task.yield()
       }
-      try recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
-      try recipes.setNote("vanilla", of: "nata")
+      try await recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
+      try await recipes.setNote("vanilla", of: "nata")
       try store.close()
       try await group.waitForAll()
     }
@@ -103,7 +103,7 @@ struct FollowingTests {
 
   func tap(_ recipe: Recipe, in recipes: Favorites<Recipe>) async -> String? {
     do throws(HeartlogError) {
-      try await recipes.async.toggle(recipe)
+      try await recipes.toggle(recipe)
       return nil
     } catch {
       switch error.code {

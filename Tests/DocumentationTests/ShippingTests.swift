@@ -52,7 +52,7 @@ struct SyncedStore: Sendable {
 extension SyncedStore {
   func sync() async -> String? {
     do {
-      let report = try await store.async.sync(with: cloud)
+      let report = try await store.sync(with: cloud)
       for stream in report.skipped { print("\(stream.name) waits: \(stream.reason)") }
       return report.isComplete || report.unfinished != nil
         ? nil : "Some favorites of other devices could not be read."
@@ -63,6 +63,6 @@ extension SyncedStore {
 
   func syncInBackground() async throws -> Bool {
     let options = SyncOptions(deadline: .now + .seconds(25))
-    return try await store.async.sync(with: cloud, options: options).unfinished == nil
+    return try await store.sync(with: cloud, options: options).unfinished == nil
   }
 }

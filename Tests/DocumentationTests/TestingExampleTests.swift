@@ -35,7 +35,7 @@ struct RecipeTests {
   @MainActor
   func others() async throws {
     let model = FavoritesModel(recipes)
-    try recipes.add(soup)
+    try await recipes.add(soup)
     while model.items.isEmpty { await Task.yield() }
     #expect(model.items.map(\.title) == ["Ribollita"])
   }
@@ -43,10 +43,10 @@ struct RecipeTests {
   @Test("two devices show the same after a sync, and what they disagreed on")
   func devices() async throws {
     let other = try FavoritesStore.inMemory(clock: clock, seed: 2)
-    try recipes.setNote("with bread", of: "ribollita")
+    try await recipes.setNote("with bread", of: "ribollita")
     clock.advance(by: 60)
     try other.library("recipes").setNote("without", of: "ribollita")
-    try await store.async.sync(with: StoreCarrier(other))
+    try await store.sync(with: StoreCarrier(other))
     #expect(recipes.note(of: "ribollita") == "without")  // the last tap wins
     #expect(store.digest == other.digest)
     #expect(store.conflicts.map(\.item) == ["ribollita"])
@@ -91,7 +91,7 @@ struct TestingTextTests {
     let cancelled = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       let store = try FavoritesStore.inMemory()
-      return try await store.async.write { try store.library("recipes").add("nata") }
+      return try await store.write { try store.library("recipes").add("nata") }
     }
     await #expect { try await cancelled.value } throws: { ($0 as? HeartlogError)?.code == .cancelled }
   }

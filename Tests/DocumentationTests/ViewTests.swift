@@ -29,7 +29,7 @@ struct ViewTests {
     func list() async throws {
       let store = try FavoritesStore.inMemory()
       let recipes = try store.favorites(of: Recipe.self, in: "recipes")
-      try recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
+      try await recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
       let view = RecipeList(recipes)
       let alert = try #require(view.body as? Alert<List<Button>>)
       #expect(alert.body.rows.map(\.title) == ["♥ Pastel de nata"])

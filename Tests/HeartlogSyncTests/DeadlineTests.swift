@@ -283,12 +283,12 @@ struct DeadlineTests {
   func task() async throws {
     let (one, other) = (try FavoritesStore.inMemory(), try FavoritesStore.inMemory())
     try other.library("papers").add("a")
-    let report = try await one.async.sync(with: StoreCarrier(other, description: "tablet"))
+    let report = try await one.sync(with: StoreCarrier(other, description: "tablet"))
     #expect(report.received.commits == 1 && report.isComplete && one.digest == other.digest)
 
     let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
     let task = Task {
-      try await one.async.sync(with: EndlessCarrier { continuation.finish() })
+      try await one.sync(with: EndlessCarrier { continuation.finish() })
     }
     for await _ in begun {}
     task.cancel()

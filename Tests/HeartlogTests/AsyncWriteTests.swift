@@ -27,25 +27,25 @@ struct AsyncWriteTests {
     let store = try open()
     let records = try store.records
     let a = Record(id: 1, title: "a")
-    #expect(try await records.async.add(a))
-    #expect(try await records.async.add(a) == false)
-    #expect(try await records.async.toggle(a) == false)
-    #expect(try await records.async.toggle(a))
-    #expect(try await records.async.update(Record(id: 1, title: "b")))
+    #expect(try await records.add(a))
+    #expect(try await records.add(a) == false)
+    #expect(try await records.toggle(a) == false)
+    #expect(try await records.toggle(a))
+    #expect(try await records.update(Record(id: 1, title: "b")))
     #expect(try records.item(1)?.title == "b")
-    #expect(try await records.async.remove(a))
-    #expect(try await records.async.remove(1) == false)
+    #expect(try await records.remove(a))
+    #expect(try await records.remove(1) == false)
     let date = Date(timeIntervalSince1970: 1_000)
-    try await records.async.add(a, since: date)
+    try await records.add(a, since: date)
     #expect(records.favoritedDate(of: 1) == date)
     let library = try store.library("papers")
-    #expect(try await store.async.write { try library.add("x").isFavorite })
-    #expect(try await store.async.write { try library.toggle("x").isFavorite } == false)
-    try await store.async.run { try $0.flush() }
-    try await store.async.run { try $0.refresh() }
-    #expect(try await store.async.run { try $0.seal().sealedFiles } == 1)
-    try await store.async.run { try $0.close() }
-    let error = await failure { try await store.async.write { try library.remove("x") } }
+    #expect(try await store.write { try library.add("x").isFavorite })
+    #expect(try await store.write { try library.toggle("x").isFavorite } == false)
+    try await store.run { try $0.flush() }
+    try await store.run { try $0.refresh() }
+    #expect(try await store.run { try $0.seal().sealedFiles } == 1)
+    try await store.run { try $0.close() }
+    let error = await failure { try await store.write { try library.remove("x") } }
     #expect(error?.code == .misuse)
   }
 
@@ -54,16 +54,16 @@ struct AsyncWriteTests {
     let store = try open()
     let records = try store.records
     let items = (1...4).map { Record(id: $0, title: "\($0)") }
-    #expect(try await store.async.run { _ in try records.add(contentsOf: items) } == 4)
-    #expect(try await store.async.run { _ in try records.remove(contentsOf: [1, 2, 9]) } == 2)
+    #expect(try await store.run { _ in try records.add(contentsOf: items) } == 4)
+    #expect(try await store.run { _ in try records.remove(contentsOf: [1, 2, 9]) } == 2)
     #expect(
-      try await store.async.run { _ in
+      try await store.run { _ in
         try records.update(contentsOf: [Record(id: 3, title: "new"), items[3]])
       } == 1)
     let old = (1...6).map { (item: Record(id: $0, title: "old"), since: Date?.none) }
-    #expect(try await store.async.run { _ in try records.migrate(from: old, origin: "import:defaults") } == 2)
+    #expect(try await store.run { _ in try records.migrate(from: old, origin: "import:defaults") } == 2)
     #expect(records.list(order: .byID).map(\.title) == ["new", "4", "old", "old"])
-    #expect(try await records.async.setNote("again", of: 3) && records.note(of: 3) == "again")
+    #expect(try await records.setNote("again", of: 3) && records.note(of: 3) == "again")
   }
 
   @Test("all of a closure is one commit, read with its own changes; what it throws comes through")
@@ -72,7 +72,7 @@ struct AsyncWriteTests {
     let store = try open()
     let records = try store.records
     let a = Record(id: 1, title: "a")
-    let (count, commit) = try await store.async.writeReturningCommit(origin: "server", time: 1_000) {
+    let (count, commit) = try await store.writeReturningCommit(origin: "server", time: 1_000) {
       try records.add(a)
       try records.add(contentsOf: [Record(id: 2, title: "b"), Record(id: 3, title: "c")])
       return records.list().count
@@ -80,13 +80,13 @@ struct AsyncWriteTests {
     #expect(count == 3 && commit?.records.count == 3)
     #expect(commit?.origin == "server" && commit?.wallTime == 1_000)
     await #expect(throws: Oops()) {
-      try await store.async.write {
+      try await store.write {
         try records.remove(1)
         throw Oops()
       }
     }
     #expect(records.contains(1))
-    #expect(try await store.async.writeReturningCommit { try records.add(a) }.commit == nil)
+    #expect(try await store.writeReturningCommit { try records.add(a) }.commit == nil)
     #expect(try store.allCommits() == [commit])
   }
 
@@ -94,14 +94,14 @@ struct AsyncWriteTests {
   func sharing() async throws {
     let store = try open()
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     let before = files.synchronizations
     let numbers = try await withThrowingTaskGroup(of: [CommitNumber].self) { group in
       for task in 0..<64 {
         group.addTask {
           var numbers: [CommitNumber] = []
           for write in 0..<20 {
-            let commit = try await store.async.writeReturningCommit {
+            let commit = try await store.writeReturningCommit {
               try records.add(Record(id: task * 100 + write, title: "t"))
             }.commit
             numbers += [commit?.number].compactMap(\.self)
@@ -124,14 +124,14 @@ struct AsyncWriteTests {
   func group() async throws {
     let store = try open()
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     files.shut()
-    let first = Task { try await records.async.add(Record(id: -2, title: "second")) }
+    let first = Task { try await records.add(Record(id: -2, title: "second")) }
     await until { files.held == 1 }
     let before = files.synchronizations
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for task in 0..<64 {
-        group.addTask { try await records.async.add(Record(id: task, title: "t")) }
+        group.addTask { try await records.add(Record(id: task, title: "t")) }
       }
       await until { store.asyncWrites.waitingCount == 64 }
       #expect(records.count == 1, "nothing shows before it is acknowledged")
@@ -147,14 +147,14 @@ struct AsyncWriteTests {
   func cooperation() async throws {
     let store = try open()
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     files.shut()
     // Writes, and the calls that wait for them: none of them may occupy a thread that tasks run on.
     let count = 4 * ProcessInfo.processInfo.activeProcessorCount
     let writers = (0..<count).map { id in
-      Task { try await records.async.add(Record(id: id, title: "t")) }
+      Task { try await records.add(Record(id: id, title: "t")) }
     }
-    let flushes = (0..<count).map { _ in Task { try await store.async.run { try $0.flush() } } }
+    let flushes = (0..<count).map { _ in Task { try await store.run { try $0.flush() } } }
     await until { files.held == 1 }
     // A ring of tasks passes a token on: each step needs a thread.
     var token = 0
@@ -173,17 +173,17 @@ struct AsyncWriteTests {
   func failedSync() async throws {
     let store = try open()
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     files.shut()
     files.failNext(.synchronizeData, code: EIO)
     let writers = (0..<8).map { id in
-      Task { await failure { try await records.async.add(Record(id: id, title: "t")) }?.code }
+      Task { await failure { try await records.add(Record(id: id, title: "t")) }?.code }
     }
     await until { files.held == 1 }
     files.open()
     for writer in writers { #expect(await writer.value == .outcomeUnknown) }
     #expect(records.list().map(\.id) == [-1])
-    #expect(await failure { try await store.async.run { try $0.flush() } }?.code == .outcomeUnknown)
+    #expect(await failure { try await store.run { try $0.flush() } }?.code == .outcomeUnknown)
   }
 
   @Test(
@@ -192,17 +192,17 @@ struct AsyncWriteTests {
   func flushBeside() async throws {
     let store = try open { $0.durability = .buffered }
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     files.shut()
-    try records.add(Record(id: -2, title: "second"))
+    try await records.add(Record(id: -2, title: "second"))
     await until { files.held == 1 }
     let before = files.synchronizations
-    for id in 0..<100 { try records.add(Record(id: id, title: "t")) }
+    for id in 0..<100 { try await records.add(Record(id: id, title: "t")) }
     #expect(records.count == 102)
     let durable = Task {
-      try await store.async.write(durability: .durable) { try records.add(Record(id: 200, title: "t")) }
+      try await store.write(durability: .durable) { try records.add(Record(id: 200, title: "t")) }
     }
-    let flush = Task { try await store.async.run { try $0.flush() } }
+    let flush = Task { try await store.run { try $0.flush() } }
     for _ in 0..<1_000 { await Task.yield() }
     // However far both have come: one fdatasync is under way, and no second.
     #expect(files.held == 1 && files.synchronizations == before)
@@ -217,15 +217,15 @@ struct AsyncWriteTests {
   func failedFlushBeside() async throws {
     let store = try open { $0.durability = .buffered }
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     try store.flush()
     files.shut()
     files.failNext(.synchronizeData, code: EIO)
-    try records.add(Record(id: -2, title: "second"))
+    try await records.add(Record(id: -2, title: "second"))
     await until { files.held == 1 }
-    try records.add(Record(id: -3, title: "third"))
+    try await records.add(Record(id: -3, title: "third"))
     files.open()
-    #expect(await failure { try await store.async.run { try $0.flush() } }?.code == .outcomeUnknown)
+    #expect(await failure { try await store.run { try $0.flush() } }?.code == .outcomeUnknown)
     #expect(await failure { try records.add(Record(id: -4, title: "fourth")) }?.code == .outcomeUnknown)
     #expect(records.count == 3)
     #expect(await failure { try store.close() }?.code == .outcomeUnknown)
@@ -235,20 +235,20 @@ struct AsyncWriteTests {
   func cancelledBefore() async throws {
     let store = try open()
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     files.shut()
-    let ahead = Task { try await records.async.add(Record(id: 0, title: "ahead")) }
+    let ahead = Task { try await records.add(Record(id: 0, title: "ahead")) }
     await until { files.held == 1 }
     let ran = Atomic(false)
     let cancelled = Task {
       await failure {
-        try await store.async.write {
+        try await store.write {
           ran.store(true, ordering: .relaxed)
           try records.add(Record(id: 1, title: "cancelled"))
         }
       }
     }
-    let behind = Task { try await records.async.add(Record(id: 2, title: "behind")) }
+    let behind = Task { try await records.add(Record(id: 2, title: "behind")) }
     await until { store.asyncWrites.waitingCount == 2 }
     cancelled.cancel()
     // The disk is still held.
@@ -266,7 +266,7 @@ struct AsyncWriteTests {
     let records = try store.records
     let task = Task {
       await until { Task.isCancelled }
-      return await failure { try await records.async.add(Record(id: 1, title: "a")) }
+      return await failure { try await records.add(Record(id: 1, title: "a")) }
     }
     task.cancel()
     #expect(await task.value?.code == .cancelled)
@@ -281,7 +281,7 @@ struct AsyncWriteTests {
     let isStored = Atomic(false)
     let task = Task {
       await failure {
-        try await store.async.write {
+        try await store.write {
           try records.add(Record(id: 1, title: "a"))
           while !isStored.load(ordering: .acquiring) { sched_yield() }
           cancelling.withLock { $0?.cancel() }
@@ -292,7 +292,7 @@ struct AsyncWriteTests {
     isStored.store(true, ordering: .releasing)
     #expect(await task.value?.code == .cancelled)
     #expect(try !records.contains(1) && store.allCommits().isEmpty)
-    #expect(try await records.async.add(Record(id: 2, title: "b")))
+    #expect(try await records.add(Record(id: 2, title: "b")))
     #expect(try store.allCommits().map(\.number.rawValue) == [1])
   }
 
@@ -300,11 +300,11 @@ struct AsyncWriteTests {
   func cancelledAfter() async throws {
     let store = try open()
     let records = try store.records
-    try records.add(Record(id: -1, title: "first"))
+    try await records.add(Record(id: -1, title: "first"))
     for isFailing in [false, true] {
       files.shut()
       let task = Task {
-        await failure { try await records.async.add(Record(id: isFailing ? 2 : 1, title: "t")) }?.code
+        await failure { try await records.add(Record(id: isFailing ? 2 : 1, title: "t")) }?.code
       }
       await until { files.held == 1 }
       task.cancel()
@@ -328,8 +328,8 @@ struct AsyncWriteTests {
       }
     }
     for index in 0..<200 {
-      if index % 50 == 0 { try await store.async.run { try $0.seal() } }
-      try await store.async.write { try library.add("task-\(index)") }
+      if index % 50 == 0 { try await store.run { try $0.seal() } }
+      try await store.write { try library.add("task-\(index)") }
     }
     await blocking
     #expect(library.counts.favorites == 400)

@@ -58,7 +58,7 @@ import Testing
           if index % 2 == 0 {
             try library.add("paper \(round)", fields: [Field(name: "title", value: .string("of \(index)"))])
           } else {
-            try await library.store.async.write { try library.add("paper \(round)") }
+            try await library.store.write { try library.add("paper \(round)") }
           }
           try expect(library.counts.favorites == round, "what was written is read")
           if index % 100 == 0 { files = max(files, try entries("fd")) }
@@ -68,7 +68,7 @@ import Testing
       try await withThrowingTaskGroup { group in
         for store in stores {
           group.addTask {
-            try await store.async.write(durability: .durable) { try store.library("papers").add("last") }
+            try await store.write(durability: .durable) { try store.library("papers").add("last") }
           }
         }
         try await group.waitForAll()

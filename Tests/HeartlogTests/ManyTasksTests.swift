@@ -46,13 +46,13 @@ struct ManyTasksTests {
       }
       try await group.waitForAll()
     }
-    try await records.async.add(Record(id: -1, title: "the end"))
+    try await records.add(Record(id: -1, title: "the end"))
     await view.value
     #expect(Set(model.items.map(\.id)) == Set(records.ids))
 
     #expect(try store.state().digest == store.digest)
     let events = records.library.counts.events
-    try await store.async.run { try $0.close() }
+    try await store.run { try $0.close() }
     // There is room for all of them in the stream.
     #expect(await stream.value == Int(events))
   }
@@ -65,22 +65,22 @@ struct ManyTasksTests {
     let shared = Record(id: 100_000 + round % 5, title: "shared by all")
     switch (writer + round) % 8 {
     case 0:
-      #expect(try records.add(own) && records.contains(own.id))
+      #expect(try await records.add(own) && records.contains(own.id))
     case 1:
-      try records.toggle(shared)
+      try await records.toggle(shared)
     case 2:
-      #expect(try await records.async.add(own))
-      #expect(try records.remove(own))
+      #expect(try await records.add(own))
+      #expect(try await records.remove(own))
     case 3:
-      try await records.async.toggle(shared)
+      try await records.toggle(shared)
     case 4:
-      try await store.async.write {
+      try await store.write {
         try records.add(own)
         try records.toggle(shared)
         #expect(records.contains(own.id))
       }
     case 5:
-      try store.write {
+      try await store.write {
         try records.update(Record(id: shared.id, title: "by \(writer)"))
         try records.setNote("round \(round)", of: own.id)
       }
@@ -91,10 +91,10 @@ struct ManyTasksTests {
       _ = records.search("shared")
       try store.refresh()
     default:
-      try await store.async.run { try $0.flush() }
-      if round == 7 { try await store.async.run { try $0.seal() } }
+      try await store.run { try $0.flush() }
+      if round == 7 { try await store.run { try $0.seal() } }
       try store.library("taps").toggle("\(writer)")
-      let plan = try await store.async.run { try $0.undo(.since(.milliseconds(0), library: "taps")) }
+      let plan = try await store.run { try $0.undo(.since(.milliseconds(0), library: "taps")) }
       try store.undo(.events(plan.events))
       _ = (records.count, records.ids.count, store.digest, store.findings.count)
     }

@@ -114,16 +114,16 @@ struct ReadingOthersTests {
   @Test("a reader that cannot write to the folder sees what is written there, and its subscribers are told")
   func withoutPermission() async throws {
     let writer = try test.open()
-    try writer.records.add(Record(id: 1, title: "a"))
+    try await writer.records.add(Record(id: 1, title: "a"))
     test.files.isReadOnly = true
     let reader = try test.open { $0.access = .readOnly }
     test.files.isReadOnly = false
     #expect(try reader.records.contains(1))
     var changes = reader.changes.makeAsyncIterator()
     #expect(test.files.watchCount == 0)
-    try writer.records.add(Record(id: 2, title: "b"))
+    try await writer.records.add(Record(id: 2, title: "b"))
     #expect(try reader.records.contains(2))
-    try writer.records.add(Record(id: 3, title: "c"))
+    try await writer.records.add(Record(id: 3, title: "c"))
     for id in ["2", "3"] {
       guard case .change(let change)? = await changes.next() else { throw CancellationError() }
       #expect(change.event.item == id)
@@ -136,11 +136,11 @@ struct ReadingOthersTests {
     let other = try test.open()
     var changes = store.changes.makeAsyncIterator()
     for id in 1...3 {
-      try other.records.add(Record(id: id, title: "a"))
+      try await other.records.add(Record(id: id, title: "a"))
       #expect(try store.records.contains(id))
       try store.refresh()
     }
-    try store.records.remove(1)
+    try await store.records.remove(1)
     var told: [String] = []
     for _ in 1...4 { if case .change(let change)? = await changes.next() { told.append(change.event.item) } }
     #expect(told == ["1", "2", "3", "1"])

@@ -14,19 +14,19 @@ struct ReadmeExampleTests {
     let store = try FavoritesStore(at: url)  // or .inMemory()
     let recipes = try store.favorites(of: Recipe.self, in: "recipes")
     let soup = Recipe(id: "ribollita", title: "Ribollita")
-    try recipes.toggle(soup)  // true: a favorite now, and safe on disk
-    try store.write {  // one commit, one fsync: both or none
+    try await recipes.toggle(soup)  // true: a favorite now, and safe on disk
+    try await store.write {  // one commit, one fsync: both or none
       try recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
       try recipes.remove(soup)
     }
-    try await recipes.async.update(soup)  // in a task: awaits the disk, and holds no thread
-    for recipe in recipes.list(limit: 50) { print(recipe.title) }  // Pastel de nata
+    let found = recipes.query.search("nata").sorted(by: \.title)
+    for recipe in try found.items() { print(recipe.title) }  // Pastel de nata; `found.updates` follows it
     let yesterday = try store.state(at: .time(Date.now.addingTimeInterval(-86_400)))
     print(yesterday.favorites(in: "recipes").count)  // 0
     // README: end
-    #expect(try recipes.toggle(soup))
-    #expect(try recipes.toggle(soup) == false)
-    #expect(recipes.list(limit: 50).map(\.title) == ["Pastel de nata"])
+    #expect(try await recipes.toggle(soup))
+    #expect(try await recipes.toggle(soup) == false)
+    #expect(try found.items().map(\.title) == ["Pastel de nata"])
     #expect(yesterday.favorites(in: "recipes").isEmpty)
     #expect(try store.readLog().next()?.records.count == 1)
   }

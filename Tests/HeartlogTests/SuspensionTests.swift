@@ -83,12 +83,12 @@ struct RestTests {
     let other = try test.open()
     var iterator = try store.records.changes.makeAsyncIterator()
     #expect(test.files.watchCount == 1)
-    try store.suspend()
+    try await store.suspend()
     #expect(test.files.watchCount == 0)
-    try other.records.add(Record(id: 1, title: "a"))
+    try await other.records.add(Record(id: 1, title: "a"))
     try call(store)
     #expect(test.files.watchCount == 1)
-    try other.records.add(Record(id: 2, title: "b"))
+    try await other.records.add(Record(id: 2, title: "b"))
     for id in ["1", "2"] {
       guard case .change(let change)? = await iterator.next() else { throw CancellationError() }
       #expect(change.event.item == id)
@@ -101,12 +101,12 @@ struct RestTests {
     let other = try test.open { $0.lockMillisecondsMax = 0 }
     await withTaskGroup { group in
       for id in 1...10 {
-        group.addTask { _ = try? await store.records.async.add(Record(id: id, title: "a")) }
+        group.addTask { _ = try? await store.records.add(Record(id: id, title: "a")) }
       }
       await group.waitForAll()
     }
-    try await store.async.suspend()
-    #expect(try other.records.remove(1))
+    try await store.suspend()
+    #expect(try await other.records.remove(1))
   }
 
   @Test("it rests though others write all the time, from threads of its own process")

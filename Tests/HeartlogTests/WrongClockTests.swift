@@ -118,7 +118,7 @@ struct WrongClockTests {
     errors.append(#expect(throws: HeartlogError.self) { try right.write { try library.add("a") } })
     errors.append(#expect(throws: HeartlogError.self) { try right.dryRun { try library.add("a") } })
     errors.append(
-      await #expect(throws: HeartlogError.self) { try await right.async.write { try library.add("a") } })
+      await #expect(throws: HeartlogError.self) { try await right.write { try library.add("a") } })
     for error in errors {
       #expect(error?.code == .wrongClock)
       #expect(error?.message == "this device's clock says \(text); set it right and try again")
@@ -131,7 +131,7 @@ struct WrongClockTests {
       try right.write(time: Limits.clockMillisecondsMax + 1) { try library.add("a") }
     }
     #expect(error?.code == .invalid)
-    try right.write(time: Limits.clockMillisecondsMax) { try library.add("a") }
+    try await right.write(time: Limits.clockMillisecondsMax) { try library.add("a") }
     clocks[1].set(to: Date(timeIntervalSince1970: 1_800_000_000))
     try library.add("b")
     #expect(try right.allCommits().count == 3)

@@ -12,22 +12,22 @@ struct GeneratedItemsTests {
   @Test(
     "come back from memory, the log, a snapshot, a file and another device as they were, or are refused",
     arguments: 1...60 as ClosedRange<UInt64>)
-  func roundTrips(seed: UInt64) async throws {
+  func roundTrips(seed: UInt64) throws {
     var chance = Chance(seed)
     let shape = Shape(&chance)
-    try await Shape.$current.withValue(shape) {
+    try Shape.$current.withValue(shape) {
       switch seed % 4 {
-      case 0: try await check(Shaped<String>.self, seed, &chance)
-      case 1: try await check(Shaped<Int>.self, seed, &chance)
-      case 2: try await check(Shaped<UUID>.self, seed, &chance)
-      default: try await check(Shaped<Pair>.self, seed, &chance)
+      case 0: try check(Shaped<String>.self, seed, &chance)
+      case 1: try check(Shaped<Int>.self, seed, &chance)
+      case 2: try check(Shaped<UUID>.self, seed, &chance)
+      default: try check(Shaped<Pair>.self, seed, &chance)
       }
     }
   }
 
   private func check<ID: Drawn & FavoriteID>(
     _ type: Shaped<ID>.Type, _ seed: UInt64, _ chance: inout Chance
-  ) async throws {
+  ) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "items-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let store = try FavoritesStore(at: folder.path)
@@ -77,7 +77,7 @@ struct GeneratedItemsTests {
     try expectWritten(imported, "file")
 
     let tablet = try FavoritesStore.inMemory()
-    _ = try await store.async.sync(with: StoreCarrier(tablet))
+    _ = try store.sync(with: StoreCarrier(tablet))
     try expectWritten(try tablet.favorites(of: type, in: "shaped"), "sync")
 
     try store.close()

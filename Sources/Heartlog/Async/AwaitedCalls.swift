@@ -6,25 +6,25 @@ import HeartlogEngine
   import Foundation
 #endif
 
-/// A store for tasks. Waiting for a disk or another process happens on one of Heartlog's own threads and suspends the task.
-///
-/// ```swift
-/// try await store.async.write {
-///   try papers.add(a)
-///   try papers.remove(b)
-/// }
-/// ```
-///
-/// Concurrent writes of several tasks share their fsyncs. Awaited writes of one task are committed in order.
-///
-/// Cancelling a task cancels a write that is not in the commit queue yet: it throws `cancelled`, and nothing is written. After that point
-/// the write completes, and the task gets its result. Calls in `run` ignore cancellation.
-///
-/// Reading needs none of this: `list`, `contains` and the other reads only access memory.
-public struct AsyncFavoritesStore: Sendable {
-  package let store: FavoritesStore
+// The same calls for tasks, which must not block on a disk: waiting for one, or for another process, happens on one of Heartlog's own
+// threads and suspends the task. Swift chooses them where a task awaits.
+//
+// Concurrent writes of several tasks share their fsyncs. Awaited writes of one task are committed in order.
+//
+// Cancelling a task cancels a write that is not in the commit queue yet: it throws `cancelled`, and nothing is written. After that point
+// the write completes, and the task gets its result. Calls in `run` ignore cancellation.
+//
+// Reading needs none of this: `list`, `contains` and the other reads only access memory.
 
-  /// Like `FavoritesStore.write`: everything that `body` writes to this store is one commit.
+extension FavoritesStore {
+  /// Writes everything that `body` does to this store as one commit, and awaits it.
+  ///
+  /// ```swift
+  /// try await store.write {
+  ///   try papers.add(a)
+  ///   try papers.remove(b)
+  /// }
+  /// ```
   ///
   /// `body` runs on a thread of the store. It sees neither the task's task-local values nor its cancellation.
   ///
@@ -52,12 +52,12 @@ public struct AsyncFavoritesStore: Sendable {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard write.begin(continuation) else { return }
-        store.asyncWrites.append { [store] in
+        asyncWrites.append { [self] in
           do {
-            let staged = try store.stage(origin: origin, durability: durability, time: time) { _ in
+            let staged = try stage(origin: origin, durability: durability, time: time) { _ in
               try write.draft(body)
             }
-            return { write.finish(Result { try store.finish(staged) }) }
+            return { write.finish(Result { try self.finish(staged) }) }
           } catch {
             write.finish(.failure(error))
             return nil
@@ -79,13 +79,12 @@ public struct AsyncFavoritesStore: Sendable {
     }
   }
 
-  /// Lets go of everything that must not be held while the process is suspended, as `FavoritesStore.suspend()` does, once the writes that are
-  /// awaited by then are written.
+  /// Lets go of everything that must not be held while the process is suspended, once the writes that are awaited by then are written.
   public func suspend() async throws(HeartlogError) {
     let result = await withCheckedContinuation { continuation in
-      store.asyncWrites.append { [store] in
+      asyncWrites.append { [self] in
         // Called when the writes that came before are finished.
-        { continuation.resume(returning: Result { () throws(HeartlogError) in try store.suspend() }) }
+        { continuation.resume(returning: Result { () throws(HeartlogError) in try self.suspend() }) }
       }
     }
     try result.get()
@@ -94,7 +93,7 @@ public struct AsyncFavoritesStore: Sendable {
   /// Runs any other calls on one of Heartlog's own threads: `refresh`, `flush`, `close`, `seal`, an undo, or a batch of several commits.
   ///
   /// ```swift
-  /// let plan = try await store.async.run { try $0.undo(.lastCommits(1)) }
+  /// let plan = try await store.run { try $0.undo(.lastCommits(1)) }
   /// ```
   ///
   /// - Parameters:
@@ -106,8 +105,8 @@ public struct AsyncFavoritesStore: Sendable {
     at time: Milliseconds? = nil, _ call: @escaping @Sendable (FavoritesStore) throws(E) -> R
   ) async throws(E) -> R {
     let result = await withCheckedContinuation { continuation in
-      WorkerPool.shared.run { [store] in
-        let result = FavoritesStore.$timeOfTap.withValue(time) { Result { () throws(E) in try call(store) } }
+      WorkerPool.shared.run { [self] in
+        let result = Self.$timeOfTap.withValue(time) { Result { () throws(E) in try call(self) } }
         continuation.resume(returning: result)
       }
     }
@@ -115,15 +114,7 @@ public struct AsyncFavoritesStore: Sendable {
   }
 }
 
-extension FavoritesStore {
-  /// The same store for tasks, which must not block on a disk.
-  public var async: AsyncFavoritesStore { AsyncFavoritesStore(store: self) }
-}
-
-/// The writes of `Favorites`, for tasks: see `AsyncFavoritesStore`.
-public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
-  let favorites: Favorites<Item>
-
+extension Favorites {
   /// Makes an item a favorite. An item that already is a favorite stays one, with its date.
   ///
   /// - Parameters:
@@ -158,7 +149,7 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
   public func update(
     _ id: Item.ID, _ change: @escaping @Sendable (inout Item) throws -> Void
   ) async throws -> Bool {
-    try await favorites.library.store.async.write { [favorites] in try favorites.update(id, change) }
+    try await library.store.write { try self.update(id, change) }
   }
 
   /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties.
@@ -204,14 +195,6 @@ public struct AsyncFavorites<Item: Codable & Identifiable & Sendable>: Sendable 
   private func write<R: Sendable>(
     _ body: @escaping @Sendable (Favorites<Item>) throws(HeartlogError) -> R
   ) async throws(HeartlogError) -> R {
-    try await favorites.library.store.async.writeAsOne { [favorites] () throws(HeartlogError) in
-      try body(favorites)
-    }
+    try await library.store.writeAsOne { () throws(HeartlogError) in try body(self) }
   }
-}
-
-extension Favorites {
-  /// The writes of these favorites for tasks, which must not block on a disk. For several different writes in one commit, use
-  /// `store.async.write { }`.
-  public var async: AsyncFavorites<Item> { AsyncFavorites(favorites: self) }
 }

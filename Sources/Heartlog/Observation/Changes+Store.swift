@@ -5,6 +5,9 @@ extension FavoritesStore {
   /// Each stream has one reader; get another stream for another reader. While a stream is open, other processes announce their commits; where
   /// they cannot, the store polls every 250 ms.
   public var changes: Changes { Changes(projection.hub, library: nil) }
+
+  /// The same, with those of local values.
+  package var allChanges: Changes { Changes(projection.hub, localStore.hub, library: nil) }
 }
 
 extension FavoritesLibrary {

@@ -34,8 +34,7 @@ package final class ChangeHub: Sendable {
     state.withLock { $0.follow = follow }
   }
 
-  package func subscribe(to library: String?) -> ChangeSubscription {
-    let subscription = ChangeSubscription(library: library, hub: self)
+  fileprivate func add(_ subscription: ChangeSubscription) {
     let isFinished = state.withLock { state in
       guard !state.isFinished else { return true }
       state.listeners.append(Listener(subscription: subscription))
@@ -45,7 +44,6 @@ package final class ChangeHub: Sendable {
       return false
     }
     if isFinished { subscription.finish() }
-    return subscription
   }
 
   /// Stops following other processes, until `wake`, the next subscriber, or the next commit.
@@ -156,14 +154,15 @@ package final class ChangeSubscription: Sendable {
 
   private let state = Monitor(State())
   package let library: String?
-  private let hub: ChangeHub
+  private let hubs: [ChangeHub]
 
-  package init(library: String?, hub: ChangeHub) {
+  fileprivate init(library: String?, hubs: [ChangeHub]) {
     self.library = library
-    self.hub = hub
+    self.hubs = hubs
+    for hub in hubs { hub.add(self) }
   }
 
-  deinit { hub.removeFinishedListeners() }
+  deinit { for hub in hubs { hub.removeFinishedListeners() } }
 
   /// Tells the reader to reload what it shows, because the state was built anew.
   ///
@@ -235,7 +234,7 @@ package final class ChangeSubscription: Sendable {
       return state.reader
     }
     reader?.resume(returning: nil)
-    hub.removeFinishedListeners()
+    for hub in hubs { hub.removeFinishedListeners() }
   }
 
   package var isFinished: Bool { state.withLock(\.isFinished) }
@@ -271,14 +270,11 @@ public enum ChangeNotice: Hashable, Sendable {
 /// A stream begins when it is created. Its memory is bounded: if a reader falls behind by more than the buffer, one `missed` replaces the
 /// changes that were left out.
 public struct Changes: AsyncSequence, Sendable {
-  package let hub: ChangeHub
-  package let library: String?
   package let subscription: ChangeSubscription
 
-  package init(_ hub: ChangeHub, library: String?) {
-    self.hub = hub
-    self.library = library
-    subscription = hub.subscribe(to: library)
+  /// - Parameter hubs: what tells of the changes.
+  package init(_ hubs: ChangeHub..., library: String?) {
+    subscription = ChangeSubscription(library: library, hubs: hubs)
   }
 
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }

@@ -51,7 +51,7 @@ public final class BookLibraryModel {
   /// The library that the model shows. No one else should load from and save to this instance.
   @ObservationIgnored public let library: BookLibrary
   private var shownSettings: PlaybackSettings
-  @ObservationIgnored private var following: [Task<Void, Never>] = []
+  @ObservationIgnored private var following: Task<Void, Never>?
   /// The last write, after those before it.
   @ObservationIgnored private var writing: Task<Void, Never>?
   @ObservationIgnored private var writes = 0
@@ -65,25 +65,23 @@ public final class BookLibraryModel {
   /// - Throws: `HeartlogError`, but only for an invalid library name, which these are not.
   public init(_ store: FavoritesStore) throws(HeartlogError) {
     library = try BookLibrary(store)
-    let changes = [store.changes, library.books.library.localChanges].compactMap { $0 }
+    let changes = store.allChanges
     shownSettings = library.loadSettings()
     (books, failures) = library.members()
     currentBookID = library.loadCurrentBookID()
-    following = changes.map { changes in
-      Task { [weak self] in
-        for await notice in changes {
-          guard let self else { return }
-          guard case .change(let change) = notice else {
-            self.load()
-            continue
-          }
-          if [Book.library, PlaybackSettings.library].contains(change.event.library) { self.load() }
+    following = Task { [weak self] in
+      for await notice in changes {
+        guard let self else { return }
+        guard case .change(let change) = notice else {
+          self.load()
+          continue
         }
+        if [Book.library, PlaybackSettings.library].contains(change.event.library) { self.load() }
       }
     }
   }
 
-  deinit { for task in following { task.cancel() } }
+  deinit { following?.cancel() }
 
   /// The current book; `nil` if there is none.
   public var currentBook: Book? { currentBookID.flatMap { id in books.first { $0.id == id } } }
@@ -171,7 +169,7 @@ public final class BookLibraryModel {
       let result: Result<R, HeartlogError>
       do throws(HeartlogError) {
         result = .success(
-          try await library.store.async.run(at: time) { _ throws(HeartlogError) in try body(library) })
+          try await library.store.run(at: time) { _ throws(HeartlogError) in try body(library) })
       } catch {
         result = .failure(error)
       }

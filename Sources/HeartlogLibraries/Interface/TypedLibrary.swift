@@ -10,7 +10,7 @@ extension TypedLibrary {
   /// Makes calls on one of Heartlog's own threads, for tasks, which must not block on a disk.
   ///
   /// ```swift
-  /// try await archives.async { try $0.addFavoriteArchive(archive) }
+  /// try await archives.run { try $0.addFavoriteArchive(archive) }
   /// ```
   ///
   /// Each write is a commit of its own. Reading needs none of this.
@@ -18,9 +18,9 @@ extension TypedLibrary {
   /// - Parameter body: the calls.
   /// - Throws: what `body` throws.
   @discardableResult
-  public func async<R: Sendable, E: Error>(
+  public func run<R: Sendable, E: Error>(
     _ body: @escaping @Sendable (Self) throws(E) -> R
   ) async throws(E) -> R {
-    try await store.async.run { _ throws(E) in try body(self) }
+    try await store.run { _ throws(E) in try body(self) }
   }
 }

@@ -86,10 +86,10 @@ struct FavoritesPromisesTests {
   @Test("the writes of a task do the same")
   func tasks() async throws {
     let tapes = try open()
-    try await tapes.async.add(tape("A"))
-    #expect(try await tapes.async.update(id) { $0.tags.append("y") })
-    #expect(try await !tapes.async.toggle(id))
-    #expect(try await tapes.async.add(id))
+    try await tapes.add(tape("A"))
+    #expect(try await tapes.update(id) { $0.tags.append("y") })
+    #expect(try await !tapes.toggle(id))
+    #expect(try await tapes.add(id))
     #expect(try tapes.item(id) == tape("A", tags: ["y"]))
   }
 

@@ -318,9 +318,9 @@ struct LocalFieldsTests {
     let store = try test.open()
     let tapes = try store.tapes
     let many = (0..<20).map { Tape(id: "\($0)", title: "T", path: "/\($0)") }
-    #expect(try await tapes.library.store.async.run { _ in try tapes.add(contentsOf: many) } == 20)
-    #expect(try await !tapes.async.update(many[3]))
-    #expect(try await tapes.async.update(Tape(id: "3", title: "T", path: "/moved")))
+    #expect(try await tapes.library.store.run { _ in try tapes.add(contentsOf: many) } == 20)
+    #expect(try await !tapes.update(many[3]))
+    #expect(try await tapes.update(Tape(id: "3", title: "T", path: "/moved")))
     #expect(try tapes.item("3")?.path == "/moved" && tapes.item("4")?.path == "/4")
     #expect(try store.library("tapes").items().allSatisfy { $0.fields.map(\.name) == ["title"] })
   }
@@ -462,12 +462,12 @@ struct LocalFieldsTests {
   func model() async throws {
     let store = try test.open()
     let tapes = try store.tapes
-    try tapes.add(blank)
+    try await tapes.add(blank)
     let model = FavoritesModel(tapes)
-    try tapes.update(tape)
+    try await tapes.update(tape)
     let tape = tape
     for await items in Observations({ model.items }) where items == [tape] { break }
-    try test.open().tapes.update(blank)
+    try await test.open().tapes.update(blank)
     let blank = blank
     for await items in Observations({ model.items }) where items == [blank] { break }
   }

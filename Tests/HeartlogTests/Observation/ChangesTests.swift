@@ -13,9 +13,9 @@ struct ChangesTests {
     let store = try test.open { $0.origin = "app" }
     let other = try test.open { $0.origin = "other" }
     let changes = try store.records.changes
-    try store.records.add(Record(id: 1, title: "a"))
+    try await store.records.add(Record(id: 1, title: "a"))
     try store.library("elsewhere").add("x")
-    try other.records.toggle(Record(id: 2, title: "b"))
+    try await other.records.toggle(Record(id: 2, title: "b"))
     try store.refresh()
     var iterator = changes.makeAsyncIterator()
     var seen: [Change] = []
@@ -95,7 +95,7 @@ struct ChangesTests {
     // Written later, it would have another date.
     await model.finishWriting()
     test.clock.now += 1
-    try other.records.add(Record(id: 2, title: "b"))
+    try await other.records.add(Record(id: 2, title: "b"))
     #expect(await iterator.next() == ["b", "a"])
     #expect(model.contains(2) && model.lastError == nil)
     try store.close()

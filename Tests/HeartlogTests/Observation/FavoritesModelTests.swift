@@ -26,7 +26,7 @@ struct FavoritesModelTests {
     let order = ListOrder.allCases.randomElement(using: &random) ?? .byID
     let limits: [Int?] = [nil, 1, 5, 20]
     let limit = limits[Int.random(in: 0..<4, using: &random)]
-    let model = FavoritesModel(records, order: order, limit: limit)
+    let model = FavoritesModel(records.query.sorted(by: order).limit(limit))
     for step in 0..<60 {
       test.clock.now += Int64.random(in: 0...2, using: &random)
       let id = Int.random(in: 0..<30, using: &random)
@@ -34,8 +34,8 @@ struct FavoritesModelTests {
       switch Int.random(in: 0..<12, using: &random) {
       case 0...3: model.toggle(record)
       case 4: model.remove(id)
-      case 5: try other.records.toggle(record)
-      case 6: try other.records.update(record)
+      case 5: try await other.records.toggle(record)
+      case 6: try await other.records.update(record)
       case 7:
         // Cannot be decoded until it is written again.
         try other.library("records").add("\(id)", fields: [Field(name: "title", value: .int64(1))])
@@ -70,8 +70,8 @@ struct FavoritesModelTests {
     options.clock = { [test] in test.clock.now }
     let store = try FavoritesStore(at: "/store", on: files, options: options)
     let records = try store.records
-    try records.add(Record(id: 1, title: "a"))
-    let model = FavoritesModel(records, limit: 1)
+    try await records.add(Record(id: 1, title: "a"))
+    let model = FavoritesModel(records.query.limit(1))
     files.shut()
     model.remove(1)
     model.toggle(Record(id: 2, title: "b"))
@@ -92,7 +92,7 @@ struct FavoritesModelTests {
   func failure() async throws {
     let store = try test.open()
     let records = try store.records
-    try records.add(Record(id: 1, title: "a"))
+    try await records.add(Record(id: 1, title: "a"))
     let model = FavoritesModel(records)
     try store.close()
     model.remove(1)
@@ -158,24 +158,24 @@ struct FavoritesModelTests {
     let records = try store.records
     let ids = [5, 1, 9, 3, 7]
     try records.add(contentsOf: ids.map { Record(id: $0, title: "") })
-    let models = [FavoritesModel(records), FavoritesModel(records, order: .oldestFirst)]
+    let models = [FavoritesModel(records), FavoritesModel(records.query.sorted(by: .oldestFirst))]
     for id in [2, 8] {
       models[0].toggle(Record(id: id, title: ""))
       await models[0].finishWriting()
     }
     // What is a favorite already stays where it is.
-    try records.add(Record(id: 9, title: ""))
+    try await records.add(Record(id: 9, title: ""))
     let expected = ids + [2, 8]
     await wait {
       models[1].items.map(\.id) == expected && Array(models[0].items.map(\.id).reversed()) == expected
     }
-    func check(_ records: Favorites<Record>, _ expected: [Int]) {
+    @Sendable nonisolated func check(_ records: Favorites<Record>, _ expected: [Int]) {
       #expect(records.list(order: .oldestFirst).map(\.id) == expected)
       #expect(records.list().map(\.id) == Array(expected.reversed()))
       #expect(records.list(limit: 3).map(\.id) == Array(expected.reversed().prefix(3)))
     }
     check(records, expected)
-    try store.write {
+    try await store.write {
       try records.add(Record(id: 4, title: ""))
       check(records, expected + [4])
       try records.remove(5)
@@ -184,7 +184,7 @@ struct FavoritesModelTests {
     }
     check(records, [1, 9, 3, 7, 2, 8, 4, 5])
     _ = try store.snapshot()
-    try records.add(Record(id: 6, title: ""))
+    try await records.add(Record(id: 6, title: ""))
     try store.close()
     check(try test.open().records, [1, 9, 3, 7, 2, 8, 4, 5, 6])
   }
@@ -224,13 +224,13 @@ struct FavoritesModelTests {
     let records = try test.open().records
     for (id, title) in [(1, "Ode"), (2, "Elegy"), (3, "ode to joy")] {
       test.clock.now += 1
-      try records.add(Record(id: id, title: title))
+      try await records.add(Record(id: id, title: title))
     }
     let model = FavoritesModel(records)
     #expect(model.items.map(\.id) == [3, 2, 1])
-    model.order = .oldestFirst
+    model.query = model.query.sorted(by: .oldestFirst)
     await wait { model.items.map(\.id) == [1, 2, 3] }
-    model.limit = 2
+    model.query = model.query.limit(2)
     await wait { model.items.map(\.id) == [1, 2] }
     model.search = "ode"
     await wait { model.items.map(\.id) == [1, 3] }
@@ -247,10 +247,10 @@ struct FavoritesModelTests {
   func loading() async throws {
     let records = try test.open().records
     try records.add(contentsOf: (0..<300).map { Record(id: $0, title: "\($0)") })
-    let model = FavoritesModel(records, order: .byID, limit: 3)
+    let model = FavoritesModel(records.query.sorted(by: .byID).limit(3))
     let first = Array(model.items)
     #expect(first == records.list(order: .byID, limit: 3) && !model.isLoading)
-    model.limit = nil
+    model.query = model.query.limit(nil)
     #expect(model.isLoading && Array(model.items) == first)
     await wait { !model.isLoading && model.items.count == 300 }
     model.search = "29"
@@ -262,13 +262,13 @@ struct FavoritesModelTests {
   @Test("whether an item is a favorite is told to views that do not list it, whoever writes it")
   func containing() async throws {
     let store = try test.open()
-    let model = FavoritesModel(try store.records, order: .oldestFirst, limit: 1)
+    let model = FavoritesModel(try store.records.query.sorted(by: .oldestFirst).limit(1))
     let other = try test.open().records
     let isTold = Task { await wait { model.contains(2) } }
     await Task.yield()
     for id in [1, 2] {
       test.clock.now += 1
-      try other.add(Record(id: id, title: ""))
+      try await other.add(Record(id: id, title: ""))
     }
     try store.refresh()
     await isTold.value
@@ -287,8 +287,8 @@ struct FavoritesModelTests {
     let records = try test.open().records
     let items = [1, 2, 3, 5, 6].map { Record(id: $0, title: "t") }
     try records.add(contentsOf: items)
-    let model = FavoritesModel(records, order: .byID)
-    model.limit = 2
+    let model = FavoritesModel(records.query.sorted(by: .byID))
+    model.query = model.query.limit(2)
     model.toggle(Record(id: 4, title: "t"))
     model.remove(4)
     #expect(Array(model.items) == items)
@@ -300,7 +300,7 @@ struct FavoritesModelTests {
   func looksAlike() async throws {
     struct Named: Codable, Identifiable, Sendable { var id: String }
     let named = try test.open().favorites(of: Named.self, in: "named")
-    let model = FavoritesModel(named, order: .byID)
+    let model = FavoritesModel(named.query.sorted(by: .byID))
     model.toggle(Named(id: "e\u{301}"))
     model.toggle(Named(id: "\u{e9}"))
     #expect(model.items.count == 2)

@@ -59,9 +59,9 @@ struct WatchTests {
         for (index, writer) in writers.enumerated() {
           group.addTask {
             for number in 0..<count {
-              try await writer.async.write { try writer.library("papers").add("\(index)-\(number)") }
+              try await writer.write { try writer.library("papers").add("\(index)-\(number)") }
             }
-            try await writer.async.run { try $0.seal() }
+            try await writer.run { try $0.seal() }
           }
         }
         try await group.waitForAll()

@@ -373,7 +373,7 @@ struct UndoTests {
     let papers = try store.library("papers")
     try papers.add("a")
     files.shut()
-    let later = Task { try await store.async.write { try papers.remove("a") } }
+    let later = Task { try await store.write { try papers.remove("a") } }
     while files.held == 0 { await Task.yield() }
     let plan = try store.undo(.events([event(store, 1)]))
     #expect(papers.contains("a"), "the removal is not published")
@@ -410,10 +410,10 @@ struct UndoTests {
     try papers.add("a")
     test.clock.now += 1_000
     try papers.remove("a")
-    #expect(try await store.async.run { try $0.undo(.lastCommits(1), isDryRun: true) }.writes.count == 1)
-    #expect(try await store.async.run { try $0.undo(.lastCommits(1)) }.events.count == 1)
+    #expect(try await store.run { try $0.undo(.lastCommits(1), isDryRun: true) }.writes.count == 1)
+    #expect(try await store.run { try $0.undo(.lastCommits(1)) }.events.count == 1)
     #expect(papers.contains("a"))
-    try await store.async.run { try $0.undo(.after(.milliseconds(0))) }
+    try await store.run { try $0.undo(.after(.milliseconds(0))) }
     #expect(!papers.contains("a"))
   }
 

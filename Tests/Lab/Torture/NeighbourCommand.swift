@@ -138,7 +138,7 @@ private final class Neighbour: Sendable {
   private func rest() {
     let isAsync = random.number(1...2) == 1
     call("rest") { store in
-      if isAsync { try wait { try await store.async.suspend() } } else { try store.suspend() }
+      if isAsync { try wait { try await store.suspend() } } else { try store.suspend() }
     }
     pause(random.number(0...40))
   }
@@ -207,7 +207,7 @@ private final class Neighbour: Sendable {
       let commit =
         if isAsync {
           try wait {
-            try await store.async.writeReturningCommit(durability: durability) {
+            try await store.writeReturningCommit(durability: durability) {
               for operation in operations { try operation.perform(on: store) }
             }.commit
           }

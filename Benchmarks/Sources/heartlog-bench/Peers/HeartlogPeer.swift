@@ -47,11 +47,11 @@ final class HeartlogPeer: Peer {
   func commitAwaited(_ place: Int) async throws {
     let step = steps[place]
     switch step.deed {
-    case .add(let fields): try await store.async.write { [papers] in try papers.add(step.id, fields: fields) }
-    case .toggle: try await store.async.write { [papers] in try papers.toggle(step.id) }
-    case .remove: try await store.async.write { [papers] in try papers.remove(step.id) }
+    case .add(let fields): try await store.write { [papers] in try papers.add(step.id, fields: fields) }
+    case .toggle: try await store.write { [papers] in try papers.toggle(step.id) }
+    case .remove: try await store.write { [papers] in try papers.remove(step.id) }
     case .position(let value):
-      try await store.async.write { [books] in try books.set([Self.position(value)], of: step.id) }
+      try await store.write { [books] in try books.set([Self.position(value)], of: step.id) }
     }
   }
 

@@ -1,0 +1,105 @@
+import HeartlogFormat
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What an item is sorted by.
+enum SortValue: Sendable {
+  /// Comes after every value.
+  case none
+  case integer(Int)
+  case number(Double)
+  case bytes([UInt8])
+  /// A text, and its form as people sort it.
+  case text([UInt8], String)
+  case other(any ComparableValue)
+
+  /// Returns what makes a sort value of a value of a type.
+  static func maker<Value: Comparable & Sendable>(of type: Value.Type) -> @Sendable (Value) -> SortValue {
+    if type == Int.self { return { .integer($0 as! Int) } }
+    if type == Double.self { return { .number($0 as! Double) } }
+    if type == Date.self { return { .number(($0 as! Date).timeIntervalSinceReferenceDate) } }
+    if type == String.self {
+      return {
+        let text = $0 as! String
+        return .text(folded(text), text)
+      }
+    }
+    return { .other(Comparing(value: $0)) }
+  }
+
+  /// Whether a value comes before another one; nil if they are equal.
+  func isBefore(_ other: SortValue, _ order: SortOrder = .forward) -> Bool? {
+    let result: Bool?
+    switch (self, other) {
+    case (.none, .none): return nil
+    case (.none, _): return false
+    case (_, .none): return true
+    case (.integer(let a), .integer(let b)): result = a == b ? nil : a < b
+    case (.number(let a), .number(let b)): result = Self.isBefore(a, b)
+    case (.bytes(let a), .bytes(let b)): result = Self.isBefore(a, b)
+    case (.text(let a, let text), .text(let b, let other)):
+      result = Self.isBefore(a, b) ?? (text.hasSameBytes(as: other) ? nil : text.bytesPrecede(other))
+    case (.other(let a), .other(let b)): result = a.isBefore(b)
+    default: preconditionFailure("the values of one order are of one type")
+    }
+    return order == .forward ? result : result.map { !$0 }
+  }
+
+  /// What is no number comes after every number.
+  private static func isBefore(_ a: Double, _ b: Double) -> Bool? {
+    if a.isNaN || b.isNaN { return a.isNaN == b.isNaN ? nil : b.isNaN }
+    return a == b ? nil : a < b
+  }
+
+  private static func isBefore(_ a: [UInt8], _ b: [UInt8]) -> Bool? {
+    a.withUnsafeBytes { a in
+      b.withUnsafeBytes { b in a.hasSameBytes(as: b) ? nil : a.bytesPrecede(b) }
+    }
+  }
+
+  /// A text without case and diacritics. The digits of a number follow the number of its digits, so that numbers sort by value.
+  static func folded(_ text: String) -> [UInt8] {
+    text.withUTF8Bytes { text in
+      var folded: [UInt8] = []
+      folded.reserveCapacity(text.count + 8)
+      var offset = 0
+      while offset < text.count {
+        guard isDigit(text[offset]) else {
+          let (scalar, byteCount) = FoldedScalar.at(offset, in: text)
+          for index in 0..<scalar.count { folded.append(scalar[index]) }
+          offset += byteCount
+          continue
+        }
+        let digits = UnsafeRawBufferPointer(rebasing: text[offset...]).prefix(while: isDigit)
+        offset += digits.count
+        let significant = digits.drop { $0 == UInt8(ascii: "0") }
+        folded.append(UInt8(ascii: "0"))
+        folded.append(UInt8(min(significant.count, 255)))
+        folded += significant
+      }
+      return folded
+    }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+}
+
+/// A value of any type that can be compared with others of that type.
+protocol ComparableValue: Sendable {
+  func isBefore(_ other: any ComparableValue) -> Bool?
+}
+
+private struct Comparing<Value: Comparable & Sendable>: ComparableValue {
+  let value: Value
+
+  func isBefore(_ other: any ComparableValue) -> Bool? {
+    guard let other = other as? Self else { preconditionFailure("the values of one order are of one type") }
+    return value == other.value ? nil : value < other.value
+  }
+}

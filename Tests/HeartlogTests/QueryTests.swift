@@ -1,0 +1,276 @@
+import HeartlogTesting
+import Observation
+import Testing
+
+@testable import Heartlog
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+@Suite("Queries", .timeLimit(.minutes(5)))
+struct QueryTests {
+  private let test = TestStore()
+
+  private func filled(_ records: [Record]) throws -> Favorites<Record> {
+    let favorites = try test.open().records
+    for record in records {
+      test.clock.now += 1
+      try favorites.add(record)
+    }
+    return favorites
+  }
+
+  private func titles(_ titles: String...) throws -> Favorites<Record> {
+    try filled(titles.enumerated().map { Record(id: $0.offset, title: $0.element) })
+  }
+
+  @Test("texts are sorted as people do: without case and diacritics, and numbers in them by value")
+  func texts() throws {
+    let records = try titles(
+      "Part 10", "éclair", "Zebra", "part 9", "Éclair", "apple", "Part 009b", "Straße", "strasse 2", "part",
+      "10 more", "9 more", "2")
+    let sorted = try records.query.sorted(by: \.title).items().map(\.title)
+    #expect(
+      sorted == [
+        "2", "9 more", "10 more", "apple", "Éclair", "éclair", "part", "part 9", "Part 009b", "Part 10",
+        "Straße",
+        "strasse 2", "Zebra",
+      ])
+    #expect(try records.query.sorted(by: \.title, order: .reverse).items().map(\.title) == sorted.reversed())
+  }
+
+  @Test(
+    "of equal texts and values the newest favorite comes first; items without a value come last in both directions"
+  )
+  func equals() throws {
+    let records = try filled([
+      Record(id: 1, title: "b", year: 2020), Record(id: 2, title: "a"), Record(id: 3, title: "b", year: -5),
+      Record(id: 4, title: "b", year: 2020), Record(id: 5, title: "c"),
+    ])
+    #expect(try records.query.sorted(by: \.title).ids() == [2, 4, 3, 1, 5])
+    #expect(try records.query.sorted(by: \.year).ids() == [3, 4, 1, 5, 2])
+    #expect(try records.query.sorted(by: \.year, order: .reverse).ids() == [4, 1, 3, 5, 2])
+    #expect(try records.query.sorted(by: \.id, order: .reverse).first()?.id == 5)
+    #expect(try records.query.sorted(by: \.tags.description).count() == 5)
+  }
+
+  private struct Reading: Codable, Identifiable, Sendable, Equatable {
+    var id: String
+    var rating: Double
+    var isDone = false
+    var due: Date
+    var level: UInt8
+  }
+
+  @Test("numbers, dates and any other type that can be compared are sorted by value")
+  func values() throws {
+    let readings = try test.open().favorites(of: Reading.self, in: "readings")
+    for (id, rating, due, level) in [("a", 2.5, 3.0, 200), ("b", -1, 1, 3), ("c", 10, 2, 20)]
+      as [(String, Double, Double, UInt8)]
+    {
+      test.clock.now += 1
+      try readings.add(Reading(id: id, rating: rating, due: Date(timeIntervalSince1970: due), level: level))
+    }
+    #expect(try readings.query.sorted(by: \.rating).ids() == ["b", "a", "c"])
+    #expect(try readings.query.sorted(by: \.due).ids() == ["b", "c", "a"])
+    #expect(try readings.query.sorted(by: \.level).ids() == ["b", "c", "a"])
+    #expect(try readings.query.sorted(by: \.id, order: .reverse).ids() == ["c", "b", "a"])
+  }
+
+  @Test("a query narrows down, counts, pages and makes sections")
+  func narrowing() throws {
+    let records = try filled(
+      (0..<40).map { Record(id: $0, title: "\($0 % 4 == 0 ? "Nata" : "Soup") \($0)", year: $0 % 3) })
+    let query = records.query.filter { $0.year == 1 }.sorted(by: \.id)
+    #expect(try query.ids() == stride(from: 1, to: 40, by: 3).map { $0 })
+    #expect(try query.filter { $0.id > 20 }.count() == 6)
+    #expect(try query.search("nata").ids() == [4, 16, 28])
+    #expect(
+      try query.limit(2).ids() == [1, 4] && query.limit(0).items().isEmpty && query.limit(-1).first() == nil)
+    #expect(try records.query.filter { $0.id < 3 }.limit(2).ids() == [2, 1])
+    #expect(try records.query.count() == 40 && records.query.limit(7).count() == 7)
+    // Pages.
+    for query in [query, records.query, records.query.search("soup"), records.query.sorted(by: .byID)] {
+      var ids: [Int] = []
+      while true {
+        let page = try (ids.last.map { query.after($0) } ?? query).limit(3).ids()
+        if page.isEmpty { break }
+        ids += page
+      }
+      #expect(try ids == query.ids())
+    }
+    let error = #expect(throws: HeartlogError.self) { try query.after(2).items() }
+    #expect(error?.code == .notFound)
+    let sections = try query.sections { $0.title.prefix(4) }
+    #expect(sections.map(\.key) == ["Soup", "Nata"] && sections.map(\.items.count) == [10, 3])
+    #expect(try records.query.search("").ids() == records.list().map(\.id))
+  }
+
+  @Test("a collection is asked for in its own order, favorites or not; a single item as it is stored")
+  func collections() throws {
+    let records = try filled((0..<5).map { Record(id: $0, title: "\($0)") })
+    let queue = try records.library.collection("queue")
+    for id in [3, 0, 4, 9] { try queue.insert(id.favoriteID) }
+    try records.remove(0)
+    let query = try records.query.collection("queue")
+    #expect(try query.ids() == [3, 0, 4])
+    try queue.move(4.favoriteID, to: 0)
+    #expect(try query.ids() == [4, 3, 0] && query.sorted(by: \.id).ids() == [0, 3, 4])
+    #expect(try query.filter { $0.id > 0 }.limit(1).ids() == [4] && query.search("3").ids() == [3])
+    #expect(throws: HeartlogError.self) { try records.query.collection("") }
+    #expect(try records.query.item(0).items().map(\.title) == ["0"])
+    #expect(try records.query.item(77).items().isEmpty)
+  }
+
+  @Test("items that cannot be decoded are left out and named")
+  func failures() async throws {
+    let records = try titles("a", "b")
+    try records.library.add("7", fields: [Field(name: "title", value: .int64(1))])
+    #expect(try records.query.sorted(by: \.title).items().count == 2)
+    var updates = records.query.sorted(by: \.title).updates.makeAsyncIterator()
+    let first = try #require(await updates.next())
+    #expect(first.items.count == 2 && first.failures.map(\.id) == ["7"])
+    try records.library.set(
+      [Field(name: "title", value: .int64(2)), Field(name: "year", value: .bool(true))], of: "7")
+    try await records.update(Record(id: 7, title: "c"))
+    let second = try #require(await updates.next())
+    #expect(second.items.map(\.id) == [0, 1, 7] && second.failures.isEmpty)
+  }
+
+  // MARK: - Following
+
+  /// The list after an update, from the one before.
+  private func applied(_ difference: QueryDifference, to before: [Record], _ after: [Record]) -> [Record] {
+    var left = before
+    let gone = Set(difference.removed + difference.moved.map(\.from))
+    for position in gone.sorted(by: >) { left.remove(at: position) }
+    for position in (difference.inserted + difference.moved.map(\.to)).sorted() {
+      left.insert(after[position], at: position)
+    }
+    for position in difference.changed { left[position] = after[position] }
+    return left
+  }
+
+  @Test(
+    "each update follows from the one before by its difference, and is what a new query returns",
+    arguments: 1...16 as ClosedRange<UInt64>)
+  func generated(seed: UInt64) async throws {
+    print("query: seed \(seed)")
+    var random = Chance(source: SeededRandom(seed: seed))
+    let store = try test.open()
+    let records = try store.records
+    let queue = try records.library.collection("queue")
+    var query = records.query
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: query = query.sorted(by: \.title)
+    case 1: query = query.sorted(by: \.year, order: .reverse)
+    case 2: query = try query.collection("queue")
+    case 3: query = query.sorted(by: .oldestFirst)
+    case 4: query = query.sorted(by: .byID)
+    default: break
+    }
+    if Bool.random(using: &random) { query = query.filter { ($0.year ?? 0) < 7 } }
+    if Int.random(in: 0..<3, using: &random) == 0 { query = query.search("1") }
+    if Bool.random(using: &random) { query = query.limit(Int.random(in: 0...12, using: &random)) }
+    var updates = query.updates.makeAsyncIterator()
+    let first = try #require(await updates.next())
+    #expect(try first.difference == nil && Array(first.items) == query.items())
+    var shown = Array(first.items)
+    for step in 0..<50 {
+      test.clock.now += Int64.random(in: 0...2, using: &random)
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        let id = Int.random(in: 0..<30, using: &random)
+        let record = Record(id: id, title: "\(step % 13)", year: Int.random(in: 0..<10, using: &random))
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0...3: try await records.toggle(record)
+        case 4: try await records.update(record)
+        case 5:
+          try records.add(contentsOf: (0..<25).map { Record(id: $0, title: "many \($0)", year: $0 % 11) })
+        case 6: try records.remove(contentsOf: (0..<20).map { $0 })
+        case 7: try queue.insert(id.favoriteID, at: 0)
+        case 8: if queue.contains(id.favoriteID) { try queue.move(id.favoriteID, to: 2) }
+        default: try records.library.set([Field(name: "title", value: .int64(3))], of: "\(id)")
+        }
+      }
+      let expected = try query.items()
+      guard expected != shown else { continue }
+      // Nothing else writes, so one update, or one about another failure and then it, has everything.
+      while Array(shown) != expected {
+        let update = try #require(await updates.next())
+        let difference = try #require(update.difference)
+        let items = Array(update.items)
+        #expect(applied(difference, to: shown, items) == items, "\(difference)")
+        #expect(!difference.isEmpty || !update.failures.isEmpty || items == shown)
+        shown = items
+      }
+    }
+  }
+
+  @Test("thousands of changes are few updates, and one that changes nothing is none")
+  func coalescing() async throws {
+    let records = try titles("a", "b")
+    let query = records.query.filter { $0.year == nil || $0.id >= 0 }.sorted(by: \.title)
+    let counted = Task { () -> (updates: Int, counts: [Int]) in
+      var number = 0
+      for await update in query.updates {
+        number += 1
+        if update.items.count == 4_002 { break }
+      }
+      return (number, [])
+    }
+    try await records.library.store.run { [records] _ in
+      for id in 10..<4_010 { try records.add(Record(id: id, title: "\(id)")) }
+    }
+    #expect(await counted.value.updates < 1_000)
+    var updates = query.updates.makeAsyncIterator()
+    _ = await updates.next()
+    // The note of an item is no part of it.
+    try await records.setNote("n", of: 0)
+    try await records.update(Record(id: 0, title: "a", year: 3))
+    let update = try #require(await updates.next())
+    let place = try #require(update.items.firstIndex { $0.id == 0 })
+    #expect(update.difference?.changed == [place] && update.difference?.moved == [])
+    #expect(update.items[place].year == 3)
+  }
+
+  @Test("counts are told when they are others; updates and counts end with the store")
+  func counts() async throws {
+    let records = try titles("a", "b")
+    let (all, few) = (records.query, records.query.search("a"))
+    var (allCounts, fewCounts) = (all.counts.makeAsyncIterator(), few.counts.makeAsyncIterator())
+    #expect(await allCounts.next() == 2)
+    #expect(await fewCounts.next() == 1)
+    try await records.update(Record(id: 1, title: "bb"))
+    try await records.add(Record(id: 2, title: "abc"))
+    #expect(await allCounts.next() == 3)
+    #expect(await fewCounts.next() == 2)
+    var updates = all.item(0).updates.makeAsyncIterator()
+    #expect(await updates.next()?.items.map(\.title) == ["a"])
+    try await records.update(Record(id: 0, title: "z"))
+    #expect(await updates.next()?.items.map(\.title) == ["z"])
+    try records.library.store.close()
+    #expect(await updates.next() == nil)
+    #expect(await allCounts.next() == nil)
+  }
+
+  @Test("a model shows a query in the order of a value, with a filter, and follows it")
+  @MainActor
+  func model() async throws {
+    let records = try filled((0..<300).map { Record(id: $0, title: "Part \($0)", year: $0 % 2) })
+    let model = FavoritesModel(records.query.filter { $0.year == 0 }.sorted(by: \.title))
+    for await isDone in Observations({ model.items.count == 150 && !model.isLoading }) where isDone { break }
+    #expect(model.items.map(\.id) == stride(from: 0, to: 300, by: 2).map { $0 })
+    model.toggle(Record(id: 1_000, title: "part 3", year: 0))
+    #expect(model.items[2].id == 1_000)
+    model.toggle(Record(id: 1_001, title: "part 3", year: 1))
+    #expect(!model.items.contains { $0.id == 1_001 } && model.contains(1_001))
+    await model.finishWriting()
+    #expect(model.items[2].id == 1_000 && model.items.count == 151)
+    model.query = records.query.filter { $0.year == 1 }.sorted(by: \.id, order: .reverse).limit(2)
+    for await isDone in Observations({ !model.isLoading }) where isDone { break }
+    #expect(model.items.map(\.id) == [1_001, 299])
+  }
+}
