@@ -26,6 +26,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Heartlog", targets: ["Heartlog"]),
+    .library(name: "HeartlogSwiftUI", targets: ["HeartlogSwiftUI"]),
     .library(name: "HeartlogLibraries", targets: ["HeartlogLibraries"]),
     .library(name: "HeartlogInterchange", targets: ["HeartlogInterchange"]),
     .library(name: "HeartlogSync", targets: ["HeartlogSync"]),
@@ -80,6 +81,7 @@ let package = Package(
         "HeartlogState",
       ],
       swiftSettings: settings),
+    .target(name: "HeartlogSwiftUI", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogTesting", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(name: "HeartlogLibraries", dependencies: ["Heartlog"], swiftSettings: settings),
     .target(
@@ -184,14 +186,14 @@ let package = Package(
       dependencies: [
         "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogTesting",
       ],
-      swiftSettings: settings),
+      swiftSettings: settings + [.define("HEARTLOG_STAND_INS")]),
     // Links to the same sources, as an app compiles them whose default isolation is the main actor.
     .testTarget(
       name: "DocumentationOnMainActorTests",
       dependencies: [
         "HeartlogFormat", "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogTesting",
       ],
-      swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
+      swiftSettings: settings + [.defaultIsolation(MainActor.self), .define("HEARTLOG_STAND_INS")]),
     .testTarget(name: "HeartlogExampleTests", dependencies: ["HeartlogExample"], swiftSettings: settings),
     libraryTests("InterchangeTests"),
     .testTarget(

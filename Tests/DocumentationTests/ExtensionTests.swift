@@ -38,7 +38,8 @@ struct ExtensionTests {
     let model = FavoritesModel(try app.favorites(of: Recipe.self, in: "recipes"))
     model.toggle(Recipe(id: "ribollita", title: "Ribollita"))
     try await didEnterBackground(model, app)
-    try await widget.favorites(of: Recipe.self, in: "recipes").toggle(Recipe(id: "nata", title: "Pastel de nata"))
+    let tart = Recipe(id: "nata", title: "Pastel de nata")
+    try await widget.favorites(of: Recipe.self, in: "recipes").toggle(tart)
     try await willEnterForeground(app)
     while model.items.count < 2 { await Task.yield() }
     #expect(try titles(in: group) == model.items.map(\.title))

@@ -2,20 +2,18 @@ import Heartlog
 import Testing
 
 struct RecipeList: View {
-  @State private var model: FavoritesModel<Recipe>
+  @FavoritesQuery<Recipe> private var recipes: ItemList<Recipe>
 
-  init(_ recipes: Favorites<Recipe>) {
-    _model = State(initialValue: FavoritesModel(recipes))
-  }
+  init(_ query: Favorites<Recipe>.Query) { _recipes = FavoritesQuery(query) }
 
   var body: some View {
-    let isAlerting = Binding(get: { model.lastError != nil }, set: { _ in model.lastError = nil })
-    List(model.items) { recipe in
-      Button("♥ \(recipe.title)") { model.toggle(recipe) }
+    let isAlerting = Binding(get: { $recipes.lastError != nil }, set: { _ in $recipes.lastError = nil })
+    List(recipes) { recipe in
+      Button("♥ \(recipe.title)") { $recipes.toggle(recipe) }
     }
     .alert("Not saved", isPresented: isAlerting) {
     } message: {
-      Text(model.lastError?.message ?? "")
+      Text($recipes.lastError?.message ?? "")
     }
   }
 }
@@ -30,7 +28,7 @@ struct ViewTests {
       let store = try FavoritesStore.inMemory()
       let recipes = try store.favorites(of: Recipe.self, in: "recipes")
       try await recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
-      let view = RecipeList(recipes)
+      let view = RecipeList(recipes.query)
       let alert = try #require(view.body as? Alert<List<Button>>)
       #expect(alert.body.rows.map(\.title) == ["♥ Pastel de nata"])
       try store.close()

@@ -218,17 +218,31 @@ extension Favorites.Query {
       )
     }
     if case .listed(let order) = order {
-      let page = favorites.read(order.sorted(candidates(order)), upTo: most, where: isIncluded)
-      return (page, zip(page.items, page.states).map { key(of: $0, $1) })
+      let page = favorites.read(candidates(order), upTo: most, where: isIncluded)
+      return (page, keys(of: page))
     }
     // All of them, because a value is not known before an item is decoded.
     var page = favorites.read(candidates(.newestFirst), upTo: nil, where: isIncluded)
-    let keys = zip(page.items, page.states).map { key(of: $0, $1) }
-    var places = Array(keys.indices)
-    places.sort { self.places(keys[$0], before: keys[$1]) }
-    if let most { places = Array(places.prefix(most)) }
+    let keys = keys(of: page)
+    let places = sorted(keys).prefix(most ?? .max)
     (page.items, page.states) = (places.map { page.items[$0] }, places.map { page.states[$0] })
     return (page, places.map { keys[$0] })
+  }
+
+  /// The positions of keys in the order of the query, of equal values in the order of the keys.
+  private func sorted(_ keys: [QueryKey]) -> [Int] {
+    var direction = SortOrder.forward
+    if case .byValue(_, let order) = order { direction = order }
+    return keys.withUnsafeBufferPointer { keys in
+      let none = keys.indices.filter { keys[$0].value.isNone }
+      var some = keys.indices.filter { !keys[$0].value.isNone }.map { (keys[$0].value.rank, $0) }
+      // Most values differ in their ranks, which are compared without a look at the keys.
+      some.sort { a, b in
+        if a.0 != b.0 { return direction == .forward ? a.0 < b.0 : a.0 > b.0 }
+        return keys[a.1].value.isBefore(keys[b.1].value, direction) ?? (a.1 < b.1)
+      }
+      return some.map(\.1) + none
+    }
   }
 
   /// The items, as the store has them, without a look at their values; favorites in an order.
@@ -236,7 +250,8 @@ extension Favorites.Query {
     switch members {
     case .favorites: return favorites.library.search(text, options: searchOptions, order: order)
     case .collection:
-      return favorites.library.items().filter { isMember($0) && (search.isEmpty || search.isFound(in: $0)) }
+      return order.sorted(
+        favorites.library.items().filter { isMember($0) && (search.isEmpty || search.isFound(in: $0)) })
     case .item(let id):
       return [favorites.library.item(id.favoriteID)].compactMap { state in
         state.flatMap { isMember($0) && (search.isEmpty || search.isFound(in: $0)) ? $0 : nil }
@@ -253,6 +268,12 @@ extension Favorites.Query {
   }
 
   private func isIncluded(_ item: Item) -> Bool { filters.allSatisfy { $0(item) } }
+
+  private func keys(of page: Favorites.Page) -> [QueryKey] {
+    page.items.withUnsafeBufferPointer { items in
+      page.states.indices.map { key(of: items[$0], page.states[$0]) }
+    }
+  }
 
   private func key(of item: Item, _ state: ItemState) -> QueryKey {
     let value: SortValue =

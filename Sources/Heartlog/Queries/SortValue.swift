@@ -31,6 +31,25 @@ enum SortValue: Sendable {
     return { .other(Comparing(value: $0)) }
   }
 
+  var isNone: Bool { if case .none = self { true } else { false } }
+
+  /// A number that is less than that of another value only if this value comes before it.
+  var rank: UInt64 {
+    switch self {
+    case .none, .other: return 0
+    case .integer(let value): return UInt64(bitPattern: Int64(value)) ^ (1 << 63)
+    case .number(let value):
+      if value.isNaN { return .max }
+      // 0 and -0 are equal. The bits of negative numbers ascend as they fall.
+      let bits = (value == 0 ? 0 : value).bitPattern
+      return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
+    case .bytes(let bytes), .text(let bytes, _):
+      var rank: UInt64 = 0
+      for index in 0..<8 { rank = rank << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
+      return rank
+    }
+  }
+
   /// Whether a value comes before another one; nil if they are equal.
   func isBefore(_ other: SortValue, _ order: SortOrder = .forward) -> Bool? {
     let result: Bool?

@@ -53,6 +53,8 @@
     var body: Never { preconditionFailure("it has no body") }
   }
 
+  protocol DynamicProperty {}
+
   @propertyWrapper
   @MainActor
   struct State<Value> {
