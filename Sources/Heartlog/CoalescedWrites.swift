@@ -197,7 +197,7 @@ extension Favorites {
   /// position.
   ///
   /// The first update is written at once. Of those that follow within the interval the last one waits, and reads show it once it is
-  /// written: when the interval is over, at the next update after that, and by ``FavoritesStore/flush()``, ``FavoritesStore/suspend()`` and
+  /// written: when the interval is over, at the next update after that, and by ``FavoritesStore/flush()``, `suspend()` and
   /// ``FavoritesStore/close()``. A crash loses what waits. A field that waits yields to a newer write of it, by another device or by any
   /// other call. Inside `write { }` it is `update(_:)`.
   ///

@@ -12,7 +12,7 @@ import HeartlogEngine
 /// stored as fields: reading sets them from the store. A value of another type under these names is a field like any other.
 ///
 /// A call that takes a whole item writes every field of it that differs from the stored one, also those of a copy that is older than what is
-/// stored. To change some properties of what is there now, use ``update(_:_:)``.
+/// stored. To change some properties of what is there now, use `update(_:_:)`.
 public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where Item.ID: FavoriteID {
   /// The same library, accessed by id and fields.
   public let library: FavoritesLibrary

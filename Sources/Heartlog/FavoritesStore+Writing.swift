@@ -27,7 +27,7 @@ extension FavoritesStore {
   public func write<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> R {
-    try writeReturningCommit(origin: origin, durability: durability, time: time, body).result
+    try commit(origin: origin, durability: durability, time: time, body).result
   }
 
   /// Like `write`, but also returns the commit. The commit is nil if there was nothing to write, or inside another `write`, whose commit
@@ -35,7 +35,7 @@ extension FavoritesStore {
   ///
   /// - Throws: what `body` throws, and what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
-  public func writeReturningCommit<R>(
+  public func commit<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> (result: R, commit: Commit?) {
     if WriteTransaction.joined(by: self) != nil { return (try body(), nil) }

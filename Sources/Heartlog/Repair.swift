@@ -122,16 +122,16 @@ extension RepairReport {
 }
 
 /// What was salvaged of a store, and what is lost.
-public struct SalvageReport: Sendable {
+package struct SalvageReport: Sendable {
   /// The replica that writes the new store.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The number of events in the new store.
-  public let events: UInt64
+  package let events: UInt64
   /// By replica.
-  public let streams: [SalvagedStream]
+  package let streams: [SalvagedStream]
 
   /// Whether nothing is lost.
-  public var isWhole: Bool { streams.allSatisfy(\.isWhole) }
+  package var isWhole: Bool { streams.allSatisfy(\.isWhole) }
 }
 
 extension FavoritesStore {

@@ -10,18 +10,18 @@ extension FavoritesStore {
   /// - Throws: `misuse` inside `write { }`; `diskFull`, `inputOutput`; `locked` if a received run must be made durable first, and another
   ///   process holds the lock. The store is unchanged then.
   @discardableResult
-  public func snapshot() throws(HeartlogError) -> SnapshotReport? {
+  package func snapshot() throws(HeartlogError) -> SnapshotReport? {
     try refuseInsideWrite("snapshot")
     try flush()
     return try engine.snapshot()
   }
 
   /// The snapshots that turned out to be unusable since the store was opened.
-  public var droppedSnapshots: [DroppedSnapshot] { snapshots.dropped }
+  package var droppedSnapshots: [DroppedSnapshot] { snapshots.dropped }
 
   /// Why the last background snapshot was not written; that costs only time at the next opening. Or why the log could not be read in place
   /// of a damaged snapshot; then reads return what could be read, and writes throw this error.
-  public var snapshotFailure: HeartlogError? { snapshots.rebuildFailure ?? snapshots.failure }
+  package var snapshotFailure: HeartlogError? { snapshots.rebuildFailure ?? snapshots.failure }
 }
 
 extension FavoritesStore {

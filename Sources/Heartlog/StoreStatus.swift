@@ -1,38 +1,38 @@
 import HeartlogEngine
 
 /// The contents of a store, in numbers.
-public struct StoreStatus: Sendable {
+package struct StoreStatus: Sendable {
   /// A library of the store.
-  public struct Library: Sendable {
+  package struct Library: Sendable {
     /// The name of the library.
-    public let name: String
+    package let name: String
     /// The number of favorites, items and events in it.
-    public let counts: LibraryCounts
+    package let counts: LibraryCounts
   }
 
   /// The folder of the store, as passed when it was opened.
-  public let path: String
+  package let path: String
   /// The replica that this store writes as.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The display name of that replica.
-  public let name: String
+  package let name: String
   /// A digest of all visible data: equal states have equal digests, on any machine.
-  public let digest: HeartlogDigest
+  package let digest: HeartlogDigest
   /// The number of events of all replicas.
-  public let events: UInt64
+  package let events: UInt64
   /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the
   /// same history but more content has a different digest.
   package let eventsWithoutContent: UInt64
   /// The number of commits of all replicas.
-  public let commits: UInt64
+  package let commits: UInt64
   /// The size of the log on disk, in bytes.
-  public let bytes: UInt64
+  package let bytes: UInt64
   /// The number of open conflicts.
-  public let conflicts: Int
+  package let conflicts: Int
   /// This device and all devices with commits in the store, sorted by replica.
-  public let devices: [Device]
+  package let devices: [Device]
   /// The libraries, sorted by name.
-  public let libraries: [Library]
+  package let libraries: [Library]
 }
 
 extension FavoritesStore {
@@ -40,7 +40,7 @@ extension FavoritesStore {
   ///
   /// - Parameter state: the state to describe; the current one if nil.
   /// - Throws: `inputOutput` if the size of the log cannot be read.
-  public func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
+  package func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
     let state = state ?? read { $0 }
     return StoreStatus(
       path: path, replica: replica, name: name, digest: state.digest, events: state.eventCount,
@@ -143,7 +143,7 @@ extension FavoritesStore {
     }
     let settings = try library("settings")
     return try heartlogErrors {
-      let commit = try writeReturningCommit {
+      let commit = try commit {
         try settings.set([Field(name: "retired", value: .bool(true))], of: Self.settingsItem(of: replica))
       }.commit
       if hasLost { try log.forgetLost(of: replica) }

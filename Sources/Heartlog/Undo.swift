@@ -63,7 +63,7 @@ extension FavoritesStore {
           return try self.draft(&left, of: replayed, eventsMax: eventsMax)
         }
         let (part, commit) =
-          if isDryRun { (try dryRun(draft).result, nil as Commit?) } else { try writeReturningCommit(draft) }
+          if isDryRun { (try dryRun(draft).result, nil as Commit?) } else { try commit(draft) }
         plan.writes += part.writes
         plan.kept += part.kept
         if let commit {
@@ -130,7 +130,7 @@ extension FavoritesStore {
 public enum UndoScope: Hashable, Sendable {
   /// These events, of any device.
   case events([EventID])
-  /// This commit, of any device: the one that ``FavoritesStore/writeReturningCommit(origin:durability:time:_:)`` returned, for example.
+  /// This commit, of any device: the one that `commit(origin:durability:time:_:)` returned, for example.
   case commit(ReplicaID, CommitNumber)
   /// The last commits of this device: at least 1. If there are fewer, all of them.
   case lastCommits(Int)

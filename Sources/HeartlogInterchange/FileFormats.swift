@@ -248,7 +248,7 @@ extension FavoritesLibrary {
     var start = 0
     while start < sound.count {
       let end = Self.endOfCommit(sound, from: start)
-      let (counted, commit) = try store.writeReturningCommit(origin: "import:\(format.name)") {
+      let (counted, commit) = try store.commit(origin: "import:\(format.name)") {
         try take(sound[start..<end], of: library, options, report)
       }
       report = counted

@@ -14,7 +14,7 @@ struct TestingAidsTests {
       var ids: [String] = []
       for id in ["a", "b"] {
         clock.advance(by: 1.5)
-        let commit = try store.writeReturningCommit { try library.add(id) }.commit
+        let commit = try store.commit { try library.add(id) }.commit
         ids.append(try #require(commit).eventID(at: 0).description)
       }
       return (

@@ -72,7 +72,7 @@ struct AsyncWriteTests {
     let store = try open()
     let records = try store.records
     let a = Record(id: 1, title: "a")
-    let (count, commit) = try await store.writeReturningCommit(origin: "server", time: 1_000) {
+    let (count, commit) = try await store.commit(origin: "server", time: 1_000) {
       try records.add(a)
       try records.add(contentsOf: [Record(id: 2, title: "b"), Record(id: 3, title: "c")])
       return records.list().count
@@ -86,7 +86,7 @@ struct AsyncWriteTests {
       }
     }
     #expect(records.contains(1))
-    #expect(try await store.writeReturningCommit { try records.add(a) }.commit == nil)
+    #expect(try await store.commit { try records.add(a) }.commit == nil)
     #expect(try store.allCommits() == [commit])
   }
 
@@ -101,7 +101,7 @@ struct AsyncWriteTests {
         group.addTask {
           var numbers: [CommitNumber] = []
           for write in 0..<20 {
-            let commit = try await store.writeReturningCommit {
+            let commit = try await store.commit {
               try records.add(Record(id: task * 100 + write, title: "t"))
             }.commit
             numbers += [commit?.number].compactMap(\.self)

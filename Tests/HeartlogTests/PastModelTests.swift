@@ -213,7 +213,7 @@ struct PastModelTests {
     let tablet = try FavoritesStore.inMemory(clock: clocks[1], seed: 2)
     func write(_ text: String, at store: FavoritesStore) throws -> EventID {
       let library = try store.library("papers")
-      let commit = try store.writeReturningCommit {
+      let commit = try store.commit {
         try library.set([Field(name: "@note", value: .string(text))], of: "a")
       }.commit
       return try #require(commit).eventID(at: 0)

@@ -15,7 +15,7 @@ struct TimeTravelTests {
     for round in 0..<60 {
       test.clock.now += 10
       let commit = try #require(
-        try store.writeReturningCommit {
+        try store.commit {
           try library.toggle("\(round % 7)")
           try library.set([Field(name: "n", value: .int64(Int64(round)))], of: "\(round % 5)")
         }.commit)

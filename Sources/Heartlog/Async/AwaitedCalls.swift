@@ -39,12 +39,12 @@ extension FavoritesStore {
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil,
     _ body: @escaping @Sendable () throws -> R
   ) async throws -> R {
-    try await writeReturningCommit(origin: origin, durability: durability, time: time, body).result
+    try await commit(origin: origin, durability: durability, time: time, body).result
   }
 
   /// Like `write`, but returns the commit too; nil if there was nothing to write.
   @discardableResult
-  public func writeReturningCommit<R: Sendable>(
+  public func commit<R: Sendable>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil,
     _ body: @escaping @Sendable () throws -> R
   ) async throws -> (result: R, commit: Commit?) {
@@ -142,7 +142,7 @@ extension Favorites {
     try await write { favorites throws(HeartlogError) in try favorites.toggle(id) }
   }
 
-  /// Changes the stored item with this id as it is now, as ``Favorites/update(_:_:)`` does.
+  /// Changes the stored item with this id as it is now, as `update(_:_:)` does.
   ///
   /// - Returns: whether any field differed.
   @discardableResult

@@ -317,18 +317,18 @@ struct SchemaAnnouncement: Codable {
 }
 
 /// Which version of a library's item type a device runs, as far as it has announced it.
-public struct RunningSchema: Hashable, Sendable {
+package struct RunningSchema: Hashable, Sendable {
   /// The library.
-  public let library: String
+  package let library: String
   /// The device.
-  public let device: Device
+  package let device: Device
   /// The version that it announced; 1 if it announced none, because the first version of a type announces nothing.
-  public let version: Int
+  package let version: Int
   /// Whether it announced a version.
-  public let isAnnounced: Bool
+  package let isAnnounced: Bool
   /// The older names of fields that newer versions write because of this device, sorted by bytes. Empty for a device that is retired or has
   /// ended.
-  public let oldNames: [String]
+  package let oldNames: [String]
 }
 
 extension FavoritesStore {
@@ -336,7 +336,7 @@ extension FavoritesStore {
   /// replica.
   ///
   /// A device announces its version with the first write of the library that it makes with it. Devices without commits are left out.
-  public var runningSchemas: [RunningSchema] {
+  package var runningSchemas: [RunningSchema] {
     let devices = devices.filter { $0.head > 0 }
     let fields = read { state in
       devices.map {

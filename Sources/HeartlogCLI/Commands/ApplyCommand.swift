@@ -245,7 +245,7 @@ struct OperationRun {
     for operation in operations where libraries[operation.library] == nil {
       libraries[operation.library] = try store.library(operation.library)
     }
-    let written = try store.writeReturningCommit(durability: .buffered, time: operations.first?.time) {
+    let written = try store.commit(durability: .buffered, time: operations.first?.time) {
       for operation in operations {
         guard let library = libraries[operation.library] else { continue }
         try library.perform(operation.operation, on: operation.item)

@@ -101,7 +101,7 @@ enum SetCommand: Command {
 extension CommandContext {
   /// Runs `body` as one commit, and notes what was written.
   func write<R>(to store: FavoritesStore, _ body: () throws -> R) throws -> (result: R, commit: Commit?) {
-    let written = try store.writeReturningCommit { try body() }
+    let written = try store.commit { try body() }
     note(written.commit)
     return written
   }

@@ -2,7 +2,7 @@ import HeartlogFiles
 import HeartlogFormat
 
 /// What was read of a stream, and what is lost of it.
-public struct SalvagedStream: Sendable {
+package struct SalvagedStream: Sendable {
   /// Bytes of a file in which nothing can be read.
   package struct BadBytes: Sendable {
     package let file: String
@@ -21,16 +21,16 @@ public struct SalvagedStream: Sendable {
   }
 
   /// The replica whose stream it is.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The replica's name as shown to people.
-  public internal(set) var name = ""
+  package internal(set) var name = ""
   /// The first damage; nil if there is none.
   package internal(set) var damage: HeartlogError?
   /// The last commit of the stream itself that the copy has; 0 for none.
   package internal(set) var lastCommit: UInt64 = 0
   package internal(set) var branches: [Branch] = []
   /// The commits that are known to be lost, by their numbers.
-  public internal(set) var lost: [ClosedRange<CommitNumber>] = []
+  package internal(set) var lost: [ClosedRange<CommitNumber>] = []
   /// Whether more commits may be missing at the end, and nothing says how many.
   package internal(set) var mayLackMore = false
   package internal(set) var badBytes: [BadBytes] = []
@@ -38,7 +38,7 @@ public struct SalvagedStream: Sendable {
   package internal(set) var firstNotCopied: CommitNumber?
 
   /// Whether the copy has everything of the stream, under its own name.
-  public var isWhole: Bool { lost.isEmpty && !mayLackMore && branches.isEmpty }
+  package var isWhole: Bool { lost.isEmpty && !mayLackMore && branches.isEmpty }
 
   init(replica: ReplicaID) { self.replica = replica }
 }

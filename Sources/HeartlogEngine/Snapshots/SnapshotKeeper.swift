@@ -453,22 +453,22 @@ public struct SnapshotPolicy: Hashable, Sendable {
 }
 
 /// Describes a snapshot of a store.
-public struct SnapshotReport: Hashable, Sendable {
+package struct SnapshotReport: Hashable, Sendable {
   /// The number of events that it covers. Opening the store replays only later ones.
-  public let events: UInt64
+  package let events: UInt64
   /// The size of its file in bytes.
-  public let bytes: UInt64
+  package let bytes: UInt64
   /// Whether it was written now; false if the last snapshot already covers the whole log.
   package let isNew: Bool
 }
 
 /// A snapshot that could not be used; the log was replayed instead. It is deleted if the store is writable.
-public struct DroppedSnapshot: Hashable, Sendable, CustomStringConvertible {
+package struct DroppedSnapshot: Hashable, Sendable, CustomStringConvertible {
   /// The name of its file, in the store's folder `snapshots`.
-  public let name: String
+  package let name: String
   /// What was wrong with it.
-  public let reason: String
+  package let reason: String
 
   /// One sentence, without a full stop.
-  public var description: String { "the snapshot \(name) was dropped, and the log replayed: \(reason)" }
+  package var description: String { "the snapshot \(name) was dropped, and the log replayed: \(reason)" }
 }

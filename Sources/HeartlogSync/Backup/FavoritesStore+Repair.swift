@@ -21,7 +21,7 @@ extension FavoritesStore {
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: as `repair(at:name:isDryRun:progress:)`, and the errors of a sync. After any of these the store is unchanged or partly
   ///   repaired.
-  public static func repair(
+  package static func repair(
     at path: String, from source: any Carrier, name: String? = nil, isDryRun: Bool = false,
     options: StoreOptions = StoreOptions(), syncOptions: SyncOptions = SyncOptions(),
     progress: LogProgress? = nil
@@ -57,7 +57,7 @@ extension FavoritesStore {
   ///   - syncOptions: how the source is asked. Nothing is sent, whatever they say.
   /// - Throws: `exists` if there is something in the folder; `notFound` if there is no store at `path`; `newerFormat`, `diskFull`,
   ///   `readOnly`, `inputOutput`, and the errors of a sync.
-  public static func salvage(
+  package static func salvage(
     at path: String, to folder: String, from source: (any Carrier)? = nil,
     options: StoreOptions = StoreOptions(), syncOptions: SyncOptions = SyncOptions()
   ) throws(HeartlogError) -> SalvageReport {

@@ -5,7 +5,7 @@ import Synchronization
 /// Two streams of bytes, one in each direction: all that a session needs from a carrier.
 ///
 /// One thread at a time uses it.
-public protocol ByteChannel: Sendable {
+package protocol ByteChannel: Sendable {
   /// Waits for bytes, up to `milliseconds`.
   ///
   /// - Returns: 1 to `count` bytes; an empty array at the end; `nil` if nothing arrived in time.

@@ -5,7 +5,7 @@ import HeartlogFiles
 ///
 /// The blocking mode of the descriptors is left unchanged, because other processes may share them. Writing to
 /// a peer that is gone raises no signal.
-public final class DescriptorChannel: ByteChannel {
+package final class DescriptorChannel: ByteChannel {
   private let input: Int32
   private let output: Int32
   private let isSocket: Bool
@@ -20,7 +20,7 @@ public final class DescriptorChannel: ByteChannel {
   ///   - input: the descriptor to read from. May be the same as `output`.
   ///   - output: the descriptor to write to.
   ///   - closes: whether `close` closes the descriptors.
-  public init(input: Int32, output: Int32, closes: Bool = true) {
+  package init(input: Int32, output: Int32, closes: Bool = true) {
     self.input = input
     self.output = output
     self.closes = closes
@@ -33,7 +33,7 @@ public final class DescriptorChannel: ByteChannel {
   }
 
   /// Creates two channels that are each other's peer.
-  public static func pair() throws(HeartlogError) -> (DescriptorChannel, DescriptorChannel) {
+  package static func pair() throws(HeartlogError) -> (DescriptorChannel, DescriptorChannel) {
     let (one, other) = try descriptorPair()
     return (DescriptorChannel(input: one, output: one), DescriptorChannel(input: other, output: other))
   }
@@ -55,7 +55,7 @@ public final class DescriptorChannel: ByteChannel {
     return (pair[0], pair[1])
   }
 
-  public func read(atMost count: Int, milliseconds: Int) throws(HeartlogError) -> [UInt8]? {
+  package func read(atMost count: Int, milliseconds: Int) throws(HeartlogError) -> [UInt8]? {
     guard try isReady(input, Int16(POLLIN), milliseconds) else { return nil }
     var result = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -71,7 +71,7 @@ public final class DescriptorChannel: ByteChannel {
     }
   }
 
-  public func write(_ bytes: ArraySlice<UInt8>, milliseconds: Int) throws(HeartlogError) -> Int {
+  package func write(_ bytes: ArraySlice<UInt8>, milliseconds: Int) throws(HeartlogError) -> Int {
     guard try isReady(output, Int16(POLLOUT), milliseconds) else { return 0 }
     let (count, number) = bytes.withUnsafeBytes { isSocket ? send($0) : writeToPipe($0) }
     guard count < 0 else { return count }
@@ -82,7 +82,7 @@ public final class DescriptorChannel: ByteChannel {
     }
   }
 
-  public func close() {
+  package func close() {
     guard closes else { return }
     systemClose(output)
     if input != output { systemClose(input) }

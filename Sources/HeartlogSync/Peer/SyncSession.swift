@@ -4,9 +4,9 @@ import Heartlog
 ///
 /// Each run is stored as it arrives. A session that breaks off loses nothing, and the next one continues from
 /// there.
-public struct SyncSession: Sendable {
+package struct SyncSession: Sendable {
   /// The role of an end; it decides which end asks.
-  public enum Role: Sendable {
+  package enum Role: Sendable {
     /// Asks, receives and gives.
     case calling
     /// Answers.
@@ -25,7 +25,7 @@ public struct SyncSession: Sendable {
   ///   - channel: the channel to the other end; the caller closes it after `run` has returned.
   ///   - role: one end calls, and the other serves.
   ///   - options: options for the sync.
-  public init(
+  package init(
     _ store: FavoritesStore, over channel: any ByteChannel, role: Role,
     options: SyncOptions = SyncOptions()
   ) {
@@ -39,7 +39,7 @@ public struct SyncSession: Sendable {
   ///
   /// - Throws: `HeartlogError`; `timedOut` if the peer is silent, `peer` if it sends something that may not come there, `inputOutput` if the
   ///   channel breaks, and what the store throws. Both stores are sound after any of these.
-  public func run() throws(HeartlogError) -> SyncReport {
+  package func run() throws(HeartlogError) -> SyncReport {
     do throws(HeartlogError) {
       return try store.traced { () throws(HeartlogError) in
         switch role {

@@ -145,7 +145,7 @@ struct FavoritesPromisesTests {
     let tapes = try open()
     let store = tapes.library.store
     try tapes.add(tape("A"))
-    let removal = try #require(try store.writeReturningCommit { try tapes.remove(id) }.commit)
+    let removal = try #require(try store.commit { try tapes.remove(id) }.commit)
     try tapes.update(id) { $0.tags = ["later"] }
     try store.undo(.commit(removal.replica, removal.number))
     #expect(tapes.contains(id))

@@ -255,7 +255,7 @@ struct LocalFieldsTests {
     let store = try test.open()
     let tapes = try store.tapes
     let other = Tape(id: "b", title: "B", path: "/b")
-    let commit = try store.writeReturningCommit {
+    let commit = try store.commit {
       try tapes.add(tape)
       #expect(try tapes.item("a") == tape && tapes.list() == [tape])
       #expect(try tapes.update(Tape(id: "a", title: "A", path: "/now")))
@@ -266,7 +266,7 @@ struct LocalFieldsTests {
     #expect(commit?.records.count == 2)
     #expect(try tapes.item("a") == Tape(id: "a", title: "A", path: "/now") && tapes.item("b") == other)
     // Only local values.
-    #expect(try store.writeReturningCommit { try tapes.update(tape) } == (true, nil))
+    #expect(try store.commit { try tapes.update(tape) } == (true, nil))
     #expect(try tapes.item("a") == tape)
   }
 

@@ -53,7 +53,7 @@ struct GeneratedSchemaTests {
         case 3: (trip.minutes, written) = (amount, (.length, .number(amount)))
         default: (trip.rating, written) = (amount, (.rating, .number(amount)))
         }
-        commit = try devices.stores[0].writeReturningCommit { try devices.v1.update(trip) }.commit
+        commit = try devices.stores[0].commit { try devices.v1.update(trip) }.commit
       case 1:
         var trip = model.v2(item, heads[1])
         switch number(5) {
@@ -63,7 +63,7 @@ struct GeneratedSchemaTests {
         case 3: (trip.minutes, written) = (amount, (.length, .number(amount)))
         default: (trip.rating, written) = (amount, (.rating, .number(amount)))
         }
-        commit = try devices.stores[1].writeReturningCommit { try devices.v2.update(trip) }.commit
+        commit = try devices.stores[1].commit { try devices.v2.update(trip) }.commit
       default:
         var trip = model.v3(item, heads[2])
         switch number(5) {
@@ -79,7 +79,7 @@ struct GeneratedSchemaTests {
           trip.duration = GeneratedSchemaTests.durations[number(GeneratedSchemaTests.durations.count)]
           written = (.length, .text(trip.duration))
         }
-        commit = try devices.stores[2].writeReturningCommit { try devices.v3.update(trip) }.commit
+        commit = try devices.stores[2].commit { try devices.v3.update(trip) }.commit
       }
       guard let commit else { return }
       heads[device][replicas[device]] = commit.number.rawValue

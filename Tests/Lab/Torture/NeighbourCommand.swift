@@ -207,12 +207,12 @@ private final class Neighbour: Sendable {
       let commit =
         if isAsync {
           try wait {
-            try await store.writeReturningCommit(durability: durability) {
+            try await store.commit(durability: durability) {
               for operation in operations { try operation.perform(on: store) }
             }.commit
           }
         } else {
-          try store.writeReturningCommit(durability: durability) {
+          try store.commit(durability: durability) {
             for operation in operations { try operation.perform(on: store) }
           }.commit
         }

@@ -277,7 +277,7 @@ final class World: SimulatedWorld {
       {
         heads = store.read { $0.heads }
         written = try self.refusing(token, in: app) {
-          try store.writeReturningCommit(
+          try store.commit(
             origin: token, durability: isDurable ? .durable : .buffered, time: time
           ) {
             for (index, action) in actions.enumerated() {
