@@ -10,7 +10,7 @@ extension FavoritesStore {
   /// - Throws: `misuse` inside `write { }`; `diskFull`, `inputOutput`; `locked` if a received run must be made durable first, and another
   ///   process holds the lock. The store is unchanged then.
   @discardableResult
-  package func snapshot() throws(HeartlogError) -> SnapshotReport? {
+  public func snapshot() throws(HeartlogError) -> SnapshotReport? {
     try refuseInsideWrite("snapshot")
     try flush()
     return try engine.snapshot()

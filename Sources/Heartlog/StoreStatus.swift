@@ -1,38 +1,38 @@
 import HeartlogEngine
 
 /// The contents of a store, in numbers.
-package struct StoreStatus: Sendable {
+public struct StoreStatus: Sendable {
   /// A library of the store.
-  package struct Library: Sendable {
+  public struct Library: Sendable {
     /// The name of the library.
-    package let name: String
+    public let name: String
     /// The number of favorites, items and events in it.
-    package let counts: LibraryCounts
+    public let counts: LibraryCounts
   }
 
   /// The folder of the store, as passed when it was opened.
-  package let path: String
+  public let path: String
   /// The replica that this store writes as.
-  package let replica: ReplicaID
+  public let replica: ReplicaID
   /// The display name of that replica.
-  package let name: String
+  public let name: String
   /// A digest of all visible data: equal states have equal digests, on any machine.
-  package let digest: HeartlogDigest
+  public let digest: HeartlogDigest
   /// The number of events of all replicas.
-  package let events: UInt64
+  public let events: UInt64
   /// The number of events without content: withheld, or written by a later version. The digest does not cover them, so a store with the
   /// same history but more content has a different digest.
   package let eventsWithoutContent: UInt64
   /// The number of commits of all replicas.
-  package let commits: UInt64
+  public let commits: UInt64
   /// The size of the log on disk, in bytes.
-  package let bytes: UInt64
+  public let bytes: UInt64
   /// The number of open conflicts.
-  package let conflicts: Int
+  public let conflicts: Int
   /// This device and all devices with commits in the store, sorted by replica.
-  package let devices: [Device]
+  public let devices: [Device]
   /// The libraries, sorted by name.
-  package let libraries: [Library]
+  public let libraries: [Library]
 }
 
 extension FavoritesStore {
@@ -40,7 +40,7 @@ extension FavoritesStore {
   ///
   /// - Parameter state: the state to describe; the current one if nil.
   /// - Throws: `inputOutput` if the size of the log cannot be read.
-  package func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
+  public func status(of state: FavoritesState? = nil) throws(HeartlogError) -> StoreStatus {
     let state = state ?? read { $0 }
     return StoreStatus(
       path: path, replica: replica, name: name, digest: state.digest, events: state.eventCount,

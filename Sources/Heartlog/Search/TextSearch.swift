@@ -40,7 +40,7 @@ extension FavoritesLibrary {
   ///   - options: how texts are compared.
   ///   - order: the order of the result.
   /// - Complexity: O(favorites × their text).
-  package func search(
+  public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [ItemState] {
     let search = TextSearch(text, options: options)
@@ -69,7 +69,7 @@ extension Favorites {
   ///   - options: how texts are compared.
   ///   - order: the order of the result.
   /// - Complexity: O(favorites × their text).
-  package func search(
+  public func search(
     _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
   ) -> [Item] {
     readable(library.search(text, options: options, order: order))

@@ -453,11 +453,11 @@ public struct SnapshotPolicy: Hashable, Sendable {
 }
 
 /// Describes a snapshot of a store.
-package struct SnapshotReport: Hashable, Sendable {
+public struct SnapshotReport: Hashable, Sendable {
   /// The number of events that it covers. Opening the store replays only later ones.
-  package let events: UInt64
+  public let events: UInt64
   /// The size of its file in bytes.
-  package let bytes: UInt64
+  public let bytes: UInt64
   /// Whether it was written now; false if the last snapshot already covers the whole log.
   package let isNew: Bool
 }
