@@ -169,16 +169,14 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// default: see ``FavoriteItem/template``.
   public var failures: [(id: String, error: HeartlogError)] { load().failures }
 
-  /// - Parameter isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.
-  func decode(_ state: ItemState, isListed: Bool = false) throws(HeartlogError) -> Item {
-    try decode(state, schema, isListed: isListed)
-  }
-
-  private func decode(
-    _ state: ItemState, _ schema: LibrarySchema?, isListed: Bool
+  /// - Parameters:
+  ///   - isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.
+  ///   - isDraft: whether the state is not in the store yet, and has all fields under their newest names.
+  func decode(
+    _ state: ItemState, isListed: Bool = false, isDraft: Bool = false
   ) throws(HeartlogError) -> Item {
     do {
-      return try ItemDecoder.decode(Item.self, from: state, schema, template)
+      return try ItemDecoder.decode(Item.self, from: state, isDraft ? nil : schema, template)
     } catch {
       throw failure(error, of: state.id, isListed: isListed)
     }
@@ -373,28 +371,39 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     return fields
   }
 
-  /// Returns an item as the store has it when it has been added.
-  func state(of item: Item, since moment: FavoritedMoment) throws(HeartlogError) -> ItemState {
-    let fields = try fields(of: item).filter { $0.value != .null }.sorted {
-      $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+  /// Returns an item as the store will have it.
+  ///
+  /// - Parameters:
+  ///   - item: what is added; nil if it is removed. One that cannot be stored is added with what is stored already.
+  ///   - moment: since when it is a favorite.
+  func state(of id: Item.ID, with item: Item?, since moment: FavoritedMoment) -> ItemState {
+    let id = id.favoriteID
+    var fields = library.item(id).map { Array($0.fields) } ?? []
+    if let item, let own = try? self.fields(of: item, isWritten: false) {
+      // Beside the item's own fields there are the store's: its note, and its places in collections.
+      fields = fields.filter { $0.name.utf8.first == UInt8(ascii: "@") }.setting(own).filter {
+        !$0.value.isNull
+      }
     }
     return ItemState(
-      id: item.id.favoriteID, isFavorite: true, favoritedMoment: moment, fields: ItemFields(fields))
+      id: id, isFavorite: item != nil, favoritedMoment: moment, fields: ItemFields(fields))
   }
 
   /// Whether two items that are favorites since the same time are written alike.
   func isSame(_ a: Item, _ b: Item) -> Bool {
-    guard let a = try? fields(of: a), let b = try? fields(of: b) else { return false }
+    guard let a = try? fields(of: a, isWritten: false), let b = try? fields(of: b, isWritten: false) else {
+      return false
+    }
     return a == b
   }
 
   /// The fields of an item, with null for those that the store supplies: they clear a value that the item had under the same name before.
-  private func fields(of item: Item) throws(HeartlogError) -> [Field] {
+  private func fields(of item: Item, isWritten: Bool = true) throws(HeartlogError) -> [Field] {
     let id = item.id.favoriteID
     do throws(FieldCodingError) {
       var (fields, suppliedNames) = try FieldEncoder.encode(item, id: id)
       #if DEBUG
-        try checkRoundTrip(of: item, id, fields)
+        if isWritten { try checkRoundTrip(of: item, id, fields) }
       #endif
       for name in suppliedNames where FieldKey.isSupplied(name) {
         let place = fields.firstIndex { name.bytesPrecede($0.name) } ?? fields.count

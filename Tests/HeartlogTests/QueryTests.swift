@@ -39,7 +39,12 @@ struct QueryTests {
         "Straße",
         "strasse 2", "Zebra",
       ])
-    #expect(try records.query.sorted(by: \.title, order: .reverse).items().map(\.title) == sorted.reversed())
+    // Equal but for case and diacritics: the newest favorite first, in both directions.
+    let reverse = try records.query.sorted(by: \.title, order: .reverse).items().map(\.title)
+    #expect(
+      reverse == [
+        "Zebra", "strasse 2", "Straße", "Part 10", "Part 009b", "part 9", "part", "Éclair", "éclair",
+      ] + sorted[..<4].reversed())
   }
 
   @Test(
@@ -140,6 +145,72 @@ struct QueryTests {
     #expect(second.items.map(\.id) == [0, 1, 7] && second.failures.isEmpty)
   }
 
+  private struct Share: Codable, Identifiable, Sendable, Equatable {
+    var id: String
+    var share: Float
+    var isFavorite = false
+    var favoritedDate: Date?
+    /// No number for 0.
+    var quotient: Float { share == 0 ? .nan : 1 / share }
+  }
+
+  @Test("what is no number comes last in both directions, and what is equal is followed as it is listed")
+  func noNumbers() async throws {
+    let readings = try test.open().favorites(of: Share.self, in: "shares")
+    for (id, share) in [("a", 3), ("b", 0), ("c", 1), ("d", 0)] as [(String, Float)] {
+      test.clock.now += 1
+      try await readings.add(Share(id: id, share: share))
+    }
+    for order in [SortOrder.forward, .reverse] {
+      let query = readings.query.sorted(by: \.quotient, order: order)
+      #expect(try query.ids().suffix(2) == ["d", "b"])
+      var updates = query.updates.makeAsyncIterator()
+      _ = await updates.next()
+      for id in ["b", "c", "a", "d"] {
+        try await readings.remove(id)
+        #expect(try await updates.next()?.items.map(\.id) == query.ids(), "\(order) without \(id)")
+      }
+      for id in ["a", "b", "c", "d"] { try await readings.add(id) }
+    }
+  }
+
+  @Test("items at the same place of a collection are by id, and are followed so")
+  func samePlaces() async throws {
+    let records = try filled([
+      Record(id: 1, title: "a"), Record(id: 2, title: "b"), Record(id: 3, title: "c"),
+    ])
+    for id in ["1", "2", "3"] {
+      try records.library.set([Field(name: "@in/queue", value: .string("V"))], of: id)
+    }
+    let query = try records.query.collection("queue")
+    #expect(try query.ids() == [1, 2, 3])
+    var updates = query.updates.makeAsyncIterator()
+    _ = await updates.next()
+    for id in [1, 3, 2] {
+      try records.library.set([Field(name: "@in/queue", value: .null)], of: "\(id)")
+      #expect(try await updates.next()?.items.map(\.id) == query.ids())
+    }
+  }
+
+  @Test("an item that shows whether and since when it is a favorite is another one when that changes")
+  func flags() async throws {
+    let readings = try test.open().favorites(of: Share.self, in: "shares")
+    try await readings.update(Share(id: "a", share: 1))
+    var updates = readings.query.item("a").updates.makeAsyncIterator()
+    #expect(await updates.next()?.items.first?.isFavorite == false)
+    try await readings.add("a")
+    let added = try #require(await updates.next())
+    #expect(added.items.first?.isFavorite == true && added.difference?.changed == [0])
+    let date = Date(timeIntervalSince1970: 5)
+    var sorted = readings.query.sorted(by: .byID).updates.makeAsyncIterator()
+    _ = await sorted.next()
+    try await readings.library.store.write {
+      try readings.remove("a")
+      try readings.add("a", since: date)
+    }
+    #expect(await sorted.next()?.items.first?.favoritedDate == date)
+  }
+
   // MARK: - Following
 
   /// The list after an update, from the one before.
@@ -213,18 +284,18 @@ struct QueryTests {
   func coalescing() async throws {
     let records = try titles("a", "b")
     let query = records.query.filter { $0.year == nil || $0.id >= 0 }.sorted(by: \.title)
-    let counted = Task { () -> (updates: Int, counts: [Int]) in
+    let counted = Task { () -> Int in
       var number = 0
       for await update in query.updates {
         number += 1
         if update.items.count == 4_002 { break }
       }
-      return (number, [])
+      return number
     }
     try await records.library.store.run { [records] _ in
       for id in 10..<4_010 { try records.add(Record(id: id, title: "\(id)")) }
     }
-    #expect(await counted.value.updates < 1_000)
+    #expect(await counted.value < 2_000)
     var updates = query.updates.makeAsyncIterator()
     _ = await updates.next()
     // The note of an item is no part of it.
@@ -269,8 +340,31 @@ struct QueryTests {
     #expect(!model.items.contains { $0.id == 1_001 } && model.contains(1_001))
     await model.finishWriting()
     #expect(model.items[2].id == 1_000 && model.items.count == 151)
+    // What is tapped before the other query is read stands where the first one places it.
     model.query = records.query.filter { $0.year == 1 }.sorted(by: \.id, order: .reverse).limit(2)
+    model.toggle(Record(id: 5, title: "b", year: 1))
+    model.toggle(Record(id: 5, title: "b", year: 1))
+    await model.finishWriting()
     for await isDone in Observations({ !model.isLoading }) where isDone { break }
     #expect(model.items.map(\.id) == [1_001, 299])
+    model.search = "part 29"
+    for await isDone in Observations({ !model.isLoading }) where isDone { break }
+    #expect(model.items.map(\.id) == [299, 297])
+    // Another library, and a collection, in which a tap only fills the heart.
+    let others = try records.library.store.favorites(of: Record.self, in: "others")
+    let queue = try others.library.collection("queue")
+    try await others.add(Record(id: 7, title: "seven"))
+    for id in ["7", "8"] { try queue.insert(id) }
+    model.query = try others.query.collection("queue")
+    for await isDone in Observations({ !model.isLoading }) where isDone { break }
+    #expect(model.items.map(\.id) == [7])
+    model.remove(7)
+    #expect(model.items.map(\.id) == [7] && !model.contains(7))
+    model.toggle(Record(id: 8, title: "eight"))
+    #expect(model.items.map(\.id) == [7, 8])
+    await model.finishWriting()
+    #expect(model.items.map(\.id) == [7, 8] && others.ids == [8])
+    try await others.update(Record(id: 7, title: "7"))
+    for await isDone in Observations({ model.items.first?.title == "7" }) where isDone { break }
   }
 }

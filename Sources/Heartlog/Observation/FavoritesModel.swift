@@ -27,12 +27,21 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   /// Whether `items` is being read in the background. Until it is, it contains the first items, or those that were there before.
   public private(set) var isLoading = false
 
-  /// What is shown.
-  public var query: Favorites<Item>.Query { didSet { load() } }
+  /// What is shown. Another query is read in the background.
+  public var query: Favorites<Item>.Query {
+    didSet {
+      let (library, old) = (query.favorites.library, oldValue.favorites.library)
+      if library.store !== old.store || library.name != old.name {
+        taps = [:]
+        listen()
+      }
+      load()
+    }
+  }
   /// The text that the items contain, as a search field sets it; empty for all.
   public var search: String {
-    get { query.text }
-    set { if newValue != query.text { query = query.search(newValue) } }
+    get { query.search.text }
+    set { if newValue != search { query = query.search(newValue, options: query.search.options) } }
   }
 
   /// The favorites that the model shows. Use them for everything that the model does not offer.
@@ -55,32 +64,50 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   @ObservationIgnored private var writing: Task<Void, Never>?
 
   private struct Tap {
-    /// As it will be read; nil if the tap removes the item.
-    let state: ItemState?
+    /// The item as it will be stored.
+    let state: ItemState
     /// The number of taps whose writes have not ended.
     var count: Int
   }
 
   /// Items that are decoded before `init` returns: more than a screen shows.
   private static var firstItems: Int { 200 }
+  /// Items of a library that are read at once, whatever the query.
+  private static var fewItems: Int { 1_000 }
   /// Changes at once above which the list is read anew.
   private static var changesMax: Int { 16 }
 
-  /// Creates a model that follows the store until the model is deallocated. Loads the first 200 items before it returns, and the others in
-  /// the background. An order by a value needs all of them before the first.
+  /// Creates a model that follows the store until the model is deallocated.
+  ///
+  /// In an order by date or id without a search, the first 200 items are there when it returns, and the others are read in the background.
+  /// With a search, a filter or another order, that is so for a library of up to 1,000 items, and all are read in the background otherwise.
   ///
   /// - Parameter query: the items to show.
   public init(_ query: Favorites<Item>.Query) {
     self.query = query
-    // Subscribe first, then load: a change in between is read twice, but none is missed.
-    let changes = query.favorites.library.allChanges
-    rows = QueryRows(query, upTo: Self.firstItems)
-    (items, failures) = (rows.items, rows.failures)
+    rows = QueryRows(query, upTo: 0)
+    // Subscribe first, then read: a change in between is read twice, but none is missed.
+    listen()
+    rows = QueryRows(query, upTo: Self.itemsRead(of: query))
+    tell()
     if rows.lacksItems { load() }
+  }
+
+  /// How many items are read at once.
+  private static func itemsRead(of query: Favorites<Item>.Query) -> Int {
+    if query.favorites.library.counts.items <= fewItems { return fewItems }
+    return query.isListed && !query.hasFilter ? firstItems : 0
+  }
+
+  private func listen() {
+    let changes = query.favorites.library.allChanges
+    listening?.cancel()
     listening = Task { [weak self] in
       let subscription = changes.subscription
       while let notice = await subscription.next() {
-        self?.take([notice] + subscription.takeWaiting())
+        let notices = [notice] + subscription.takeWaiting()
+        if Task.isCancelled { return }
+        self?.take(notices)
       }
     }
   }
@@ -93,7 +120,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   /// Returns whether the item with this id is a favorite, or will be when its tap is written.
   public func contains(_ id: Item.ID) -> Bool {
     access(keyPath: \.changeCount)
-    if let tap = taps[UTF8Key(id.favoriteID)] { return tap.state != nil }
+    if let tap = taps[UTF8Key(id.favoriteID)] { return tap.state.isFavorite }
     return favorites.contains(id)
   }
 
@@ -119,15 +146,9 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     // As if it were written after everything else, which it will be.
     let moment = FavoritedMoment(date: time, position: .draft(tapCount))
     let tap = Tap(
-      // One that cannot be written is told when that is known.
-      state: item.map {
-        (try? favorites.state(of: $0, since: moment))
-          ?? ItemState(id: key.text, isFavorite: true, favoritedMoment: moment, fields: [])
-      },
-      count: (taps[key]?.count ?? 0) + 1)
+      state: favorites.state(of: id, with: item, since: moment), count: (taps[key]?.count ?? 0) + 1)
     taps[key] = tap
-    show(tap, of: key)
-    tell()
+    if show(tap, of: key) { tell() }
     let earlier = writing
     writing = Task { [weak self, favorites] in
       await earlier?.value
@@ -141,12 +162,14 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     }
   }
 
-  private func show(_ tap: Tap, of key: UTF8Key) {
-    if let state = tap.state, let row = try? query.row(of: state) {
-      _ = rows.place(row.item, row.key)
-    } else {
-      _ = rows.remove(key)
+  /// Returns whether that changed what is shown.
+  @discardableResult
+  private func show(_ tap: Tap, of key: UTF8Key) -> Bool {
+    // Of what is shown, which is another query while the new one is read.
+    if let row = try? rows.query.row(of: tap.state, isDraft: tap.state.isFavorite) {
+      return rows.place(row.item, row.key)
     }
+    return rows.remove(key)
   }
 
   private func didWrite(_ id: Item.ID, _ failure: HeartlogError?) {
@@ -161,7 +184,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
   // MARK: - Changes
 
   private func take(_ notices: [ChangeNotice]) {
-    guard let ids = changedItems(notices), ids.count < Self.changesMax else {
+    guard let ids = changedItems(notices), ids.count <= Self.changesMax else {
       changeCount += 1
       return load()
     }
@@ -177,12 +200,11 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     // A view is not told of what it shows already, such as a tap when it is written.
     if isOther { tell() }
     // When the last tap is written, the question is asked again.
-    if taps.isEmpty, rows.lacksItems { load() }
+    if taps.isEmpty, !isLoading, rows.lacksItems { load() }
   }
 
   /// Tells the views what the rows are now.
   private func tell() {
-    changeCount += 1
     items = rows.items
     failures = rows.failures
   }
@@ -195,8 +217,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     isLoading = true
     changedMeanwhile = []
     Task { [weak self, query] in
-      let rows = await Self.load(query)
-      self?.didLoad(rows)
+      self?.didLoad(await Self.load(query))
     }
   }
 
@@ -205,7 +226,7 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     QueryRows(query)
   }
 
-  private func didLoad(_ loaded: QueryRows<Item>) {
+  private func didLoad(_ loaded: consuming QueryRows<Item>) {
     isLoading = false
     let former = (items, rows)
     rows = loaded

@@ -18,15 +18,14 @@ extension Favorites {
   ///
   /// Items that cannot be decoded are left out: `Update.failures` and ``Favorites/failures`` name them.
   ///
-  /// - Complexity: In an order by date without a filter, a query with a limit reads and decodes what it returns. A search reads the texts of
-  ///   all favorites, and decodes what it finds. A filter and an order by a value decode all favorites.
+  /// Of several searches, orders, collections and items the last one counts; a collection also brings its order.
+  ///
+  /// - Complexity: In an order by date or id, a query with a limit decodes what it returns, and what a filter leaves out before that. A
+  ///   search reads the texts of all favorites, and decodes what it finds. An order by a value decodes all favorites.
   public struct Query: Sendable {
     /// The favorites that are asked for.
     public let favorites: Favorites
-    /// The text that the items contain; empty for all.
-    public private(set) var text = ""
-    private var search = TextSearch("")
-    private var searchOptions = SearchOptions()
+    private(set) var search = TextSearch("")
     private var filters: [@Sendable (Item) -> Bool] = []
     private var members = Members.favorites
     var order = QueryOrder<Item>.listed(.newestFirst)
@@ -52,25 +51,21 @@ extension Favorites {
 extension Favorites.Query {
   /// Only the items for which a closure returns true. Several filters must all do so.
   ///
-  /// - Parameter isIncluded: depends on the item alone: it is called again only when an item changes.
+  /// - Parameter isIncluded: must depend on the item alone: it is called whenever an item is read.
   public func filter(_ isIncluded: @escaping @Sendable (Item) -> Bool) -> Self {
     with { $0.filters.append(isIncluded) }
   }
 
   /// Only the items that contain a text. An empty text is in all of them.
   public func search(_ text: String, options: SearchOptions = SearchOptions()) -> Self {
-    with {
-      $0.text = text
-      $0.search = TextSearch(text, options: options)
-      $0.searchOptions = options
-    }
+    with { $0.search = TextSearch(text, options: options) }
   }
 
   /// In one of the orders that cost no more than the items that are returned.
   public func sorted(by order: ListOrder) -> Self { with { $0.order = .listed(order) } }
 
   /// By a value: numbers and dates by value, texts as people sort them, without regard to case and diacritics, and with the numbers in them
-  /// by value, so that "Part 10" comes after "Part 9". Of equal ones the newest favorite comes first.
+  /// by value, so that "Part 10" comes after "Part 9". Of equal ones the newest favorite comes first, and what is no number comes last.
   public func sorted<Value: Comparable & Sendable>(
     by value: KeyPath<Item, Value> & Sendable, order: SortOrder = .forward
   ) -> Self {
@@ -103,7 +98,7 @@ extension Favorites.Query {
   /// So many items at most; all if nil.
   public func limit(_ count: Int?) -> Self { with { $0.limit = count.map { max(0, $0) } } }
 
-  /// The items that come after one of the query: the next page. `updates` and a model begin at the beginning all the same.
+  /// The items that come after one of the query: the next page. What follows a query begins at its beginning all the same.
   public func after(_ id: Item.ID) -> Self { with { $0.last = id } }
 
   private func with(_ change: (inout Self) -> Void) -> Self {
@@ -131,7 +126,8 @@ extension Favorites.Query {
   /// - Throws: as `items()`.
   public func ids() throws(HeartlogError) -> [Item.ID] { try items().map(\.id) }
 
-  /// Returns the number of items. Without a filter, a search and a limit, that is the number of favorites, in O(1).
+  /// Returns the number of items. Without a filter, a search and a limit, that is `Favorites.count`, in O(1), which includes items that
+  /// cannot be decoded.
   ///
   /// - Throws: as `items()`.
   public func count() throws(HeartlogError) -> Int {
@@ -155,14 +151,21 @@ extension Favorites.Query {
 
   private func result() throws(HeartlogError) -> Favorites.Page {
     guard let last else { return load(upTo: limit).page }
-    let all = load(upTo: nil).page
-    guard let place = all.items.firstIndex(where: { $0.id == last }) else {
+    func place(in ids: some Sequence<String>) throws(HeartlogError) -> Int {
+      let id = last.favoriteID
+      if let place = Array(ids).firstIndex(where: { $0.hasSameBytes(as: id) }) { return place + 1 }
       throw HeartlogError(
-        .notFound,
-        "\(favorites.library.name) \(last.favoriteID): no longer in the list; begin at its first page")
+        .notFound, "\(favorites.library.name) \(id): no longer in the list; begin at its first page")
     }
-    let items = all.items[(place + 1)...]
-    return Favorites.Page(items: Array(limit.map { items.prefix($0) } ?? items), failures: all.failures)
+    if case .listed(let order) = order {
+      let states = candidates(order)
+      let place = try place(in: states.lazy.map(\.id))
+      return favorites.read(Array(states[place...]), upTo: limit, where: filter)
+    }
+    var page = load(upTo: nil).page
+    let place = try place(in: page.states.lazy.map(\.id))
+    page.items = Array(page.items[place...].prefix(limit ?? .max))
+    return page
   }
 }
 
@@ -184,13 +187,24 @@ struct QueryKey: Sendable {
 }
 
 extension Favorites.Query {
-  /// An item of the query, as the store has it; nil if it is none.
+  /// An item of the query; nil if it is none.
   ///
+  /// - Parameters:
+  ///   - state: the item as the store has it.
+  ///   - isDraft: whether the store does not have it yet.
   /// - Throws: `invalidItem` if it is one that cannot be decoded.
-  func row(of state: ItemState) throws(HeartlogError) -> (key: QueryKey, item: Item)? {
-    guard isMember(state), search.isEmpty || search.isFound(in: state) else { return nil }
-    let item = try favorites.decode(state, isListed: true)
-    return isIncluded(item) ? (key(of: item, state), item) : nil
+  func row(
+    of state: ItemState, isDraft: Bool = false
+  ) throws(HeartlogError) -> (key: QueryKey, item: Item)? {
+    guard isCandidate(state) else { return nil }
+    let item = try favorites.decode(state, isListed: !isDraft, isDraft: isDraft)
+    return filter?(item) ?? true ? (key(of: item, state), item) : nil
+  }
+
+  /// Whether few items are read of many: those at the beginning of all favorites in one of the store's own orders.
+  var isListed: Bool {
+    guard case .listed = order, case .favorites = members else { return false }
+    return search.isEmpty
   }
 
   /// Whether one key comes before another one in the query.
@@ -206,23 +220,23 @@ extension Favorites.Query {
     }
   }
 
+  var hasFilter: Bool { !filters.isEmpty }
+
   /// Reads the items.
   ///
   /// - Parameter most: the maximum number of items.
   func load(upTo most: Int?) -> (page: Favorites.Page, keys: [QueryKey]) {
-    let isIncluded: ((Item) -> Bool)? = filters.isEmpty ? nil : { self.isIncluded($0) }
-    if case .listed(let order) = order, search.isEmpty, case .favorites = members {
-      let page = favorites.page(order: order, limit: most, where: isIncluded)
-      return (
-        page, page.states.map { QueryKey(id: UTF8Key($0.id), moment: $0.favoritedMoment, value: .none) }
-      )
-    }
+    if most == 0 { return (Favorites.Page(), []) }
     if case .listed(let order) = order {
-      let page = favorites.read(candidates(order), upTo: most, where: isIncluded)
+      let page =
+        isListed
+        ? favorites.page(order: order, limit: most, where: filter)
+        : favorites.read(candidates(order), upTo: most, where: filter)
       return (page, keys(of: page))
     }
-    // All of them, because a value is not known before an item is decoded.
-    var page = favorites.read(candidates(.newestFirst), upTo: nil, where: isIncluded)
+    // All of them, because a value is not known before an item is decoded. In the order of those with the same value.
+    let isByPlace = if case .byPlace = order { true } else { false }
+    var page = favorites.read(candidates(isByPlace ? .byID : .newestFirst), upTo: nil, where: filter)
     let keys = keys(of: page)
     let places = sorted(keys).prefix(most ?? .max)
     (page.items, page.states) = (places.map { page.items[$0] }, places.map { page.states[$0] })
@@ -245,29 +259,29 @@ extension Favorites.Query {
     }
   }
 
-  /// The items, as the store has them, without a look at their values; favorites in an order.
+  /// The items, as the store has them, without a look at their values.
   private func candidates(_ order: ListOrder) -> [ItemState] {
+    let library = favorites.library
     switch members {
-    case .favorites: return favorites.library.search(text, options: searchOptions, order: order)
-    case .collection:
-      return order.sorted(
-        favorites.library.items().filter { isMember($0) && (search.isEmpty || search.isFound(in: $0)) })
-    case .item(let id):
-      return [favorites.library.item(id.favoriteID)].compactMap { state in
-        state.flatMap { isMember($0) && (search.isEmpty || search.isFound(in: $0)) ? $0 : nil }
+    case .favorites: return library.search(search.text, options: search.options, order: order)
+    case .collection: return order.sorted(library.items().filter(isCandidate))
+    case .item(let id): return [library.item(id.favoriteID)].compactMap(\.self).filter(isCandidate)
+    }
+  }
+
+  private func isCandidate(_ state: ItemState) -> Bool {
+    let isMember =
+      switch members {
+      case .favorites: state.isFavorite
+      case .collection(let collection): collection.key(of: state) != nil
+      case .item(let id): state.isVisible && state.id.hasSameBytes(as: id.favoriteID)
       }
-    }
+    return isMember && (search.isEmpty || search.isFound(in: state))
   }
 
-  private func isMember(_ state: ItemState) -> Bool {
-    switch members {
-    case .favorites: state.isFavorite
-    case .collection(let collection): state.isVisible && collection.key(of: state) != nil
-    case .item(let id): state.isVisible && state.id.hasSameBytes(as: id.favoriteID)
-    }
+  private var filter: ((Item) -> Bool)? {
+    filters.isEmpty ? nil : { item in filters.allSatisfy { $0(item) } }
   }
-
-  private func isIncluded(_ item: Item) -> Bool { filters.allSatisfy { $0(item) } }
 
   private func keys(of page: Favorites.Page) -> [QueryKey] {
     page.items.withUnsafeBufferPointer { items in

@@ -37,26 +37,30 @@ struct QueryRows<Item: Codable & Identifiable & Sendable>: Sendable where Item.I
 
   /// Shows an item as the store has it. Returns whether that changed anything.
   mutating func update(_ id: UTF8Key) -> Bool {
-    let hasFailed = failures.contains { UTF8Key($0.id) == id }
-    if hasFailed { failures.removeAll { UTF8Key($0.id) == id } }
+    let failure = failures.firstIndex { UTF8Key($0.id) == id }
     do throws(HeartlogError) {
-      guard let state = query.favorites.library.item(id.text), let row = try query.row(of: state) else {
-        return remove(id) || hasFailed
+      let row = try query.favorites.library.item(id.text).flatMap { state throws(HeartlogError) in
+        try query.row(of: state)
       }
-      return place(row.item, row.key) || hasFailed
+      if let failure { failures.remove(at: failure) }
+      return (row.map { place($0.item, $0.key) } ?? remove(id)) || failure != nil
     } catch {
-      failures.append((id.text, error))
-      _ = remove(id)
-      return true
+      guard let failure else {
+        failures.append((id.text, error))
+        _ = remove(id)
+        return true
+      }
+      defer { failures[failure].error = error }
+      return failures[failure].error.message != error.message
     }
   }
 
   /// Shows an item with a key. Returns whether that changed anything that is shown.
   mutating func place(_ item: Item, _ key: QueryKey) -> Bool {
-    if let (position, isOther) = keep(key) {
-      if isOther, position == items.count - 1 { isEndUncertain = isCutOff }
+    if let (position, old) = keep(key) {
+      if position == items.count - 1 { isEndUncertain = isCutOff }
       // What is shown already, such as a tap when it is written, is no change.
-      guard !query.favorites.isSame(items[position], item) else { return false }
+      guard !isSame(items[position], old, item, key) else { return false }
       items[position] = item
       return true
     }
@@ -78,6 +82,11 @@ struct QueryRows<Item: Codable & Identifiable & Sendable>: Sendable where Item.I
     return true
   }
 
+  /// Whether an item is shown alike: with the same fields, and a favorite since the same time or not at all.
+  private func isSame(_ item: Item, _ key: QueryKey, _ other: Item, _ otherKey: QueryKey) -> Bool {
+    key.moment?.date == otherKey.moment?.date && query.favorites.isSame(item, other)
+  }
+
   mutating func remove(_ id: UTF8Key) -> Bool {
     guard let key = known.removeValue(forKey: id) else { return false }
     let position = position(key)
@@ -88,22 +97,24 @@ struct QueryRows<Item: Codable & Identifiable & Sendable>: Sendable where Item.I
 
   /// Gives an item of the list another key, if it keeps its position.
   ///
-  /// - Returns: the position, and whether the key places it elsewhere among others; nil if the item is not in the list, or would move. Then
-  ///   nothing is changed.
-  private mutating func keep(_ key: QueryKey) -> (position: Int, isOther: Bool)? {
+  /// - Returns: the position, and the key that it had; nil if the item is not in the list, or would move. Then nothing is changed.
+  private mutating func keep(_ key: QueryKey) -> (position: Int, old: QueryKey)? {
     guard let old = known[key.id] else { return nil }
     let position = position(old)
-    guard query.places(old, before: key) || query.places(key, before: old) else { return (position, false) }
     guard position == 0 || query.places(keys[position - 1], before: key),
       position + 1 == keys.count || query.places(key, before: keys[position + 1])
     else { return nil }
     keys[position] = key
     known[key.id] = key
-    return (position, true)
+    return (position, old)
   }
 
+  private func position(_ key: QueryKey) -> Int { Self.position(key, in: keys, query) }
+
   /// The number of keys before this one.
-  private func position(_ key: QueryKey) -> Int {
+  private static func position(
+    _ key: QueryKey, in keys: ItemList<QueryKey>, _ query: Favorites<Item>.Query
+  ) -> Int {
     var range = keys.indices
     while !range.isEmpty {
       let middle = range.lowerBound + range.count / 2
@@ -113,48 +124,77 @@ struct QueryRows<Item: Codable & Identifiable & Sendable>: Sendable where Item.I
     return range.lowerBound
   }
 
-  // MARK: - Differences
+  // MARK: - Following
 
-  /// How the list became what it is.
+  /// Reads what changed, and returns how the list became what it is.
   ///
-  /// - Parameters:
-  ///   - before: the list before.
-  ///   - touched: the ids of the items that may be others; nil for all.
-  func difference(from before: QueryRows, touched: Set<UTF8Key>?) -> QueryDifference {
-    let first = zip(keys, before.keys).lazy.prefix { $0.id == $1.id }.reduce(into: 0) { count, _ in count += 1
+  /// - Parameter ids: the items that may be others; nil for any.
+  mutating func follow(_ ids: Set<UTF8Key>?) -> QueryDifference {
+    let (items, keys) = (items, keys)
+    // One item costs a few times what it costs among all of them.
+    guard let ids, ids.count <= 16 + items.count / 8 else {
+      self = QueryRows(query)
+      return difference(from: items, keys)
     }
-    let rest = min(keys.count, before.keys.count) - first
-    let last =
-      (0..<rest).first { keys[keys.count - 1 - $0].id != before.keys[before.keys.count - 1 - $0].id } ?? rest
-    let (old, new) = (first..<before.keys.count - last, first..<keys.count - last)
-    let oldPlaces = Dictionary(uniqueKeysWithValues: old.map { (before.keys[$0].id, $0) })
+    let touched = ids.map { ($0, known[$0]) }
+    for id in ids { _ = update(id) }
+    if lacksItems {
+      // What is read may also have later changes, which are told of later: any item may be another one.
+      self = QueryRows(query)
+      return difference(from: items, keys)
+    }
+    // All others are where they were, from the beginning and from the end; but a limit lets others out at the end.
+    var (first, last) = (min(items.count, self.items.count), query.limit == nil ? Int.max : 0)
+    var changed: [Int] = []
+    for (id, oldKey) in touched {
+      let old = oldKey.map { Self.position($0, in: keys, query) }
+      let new = known[id].map { position($0) }
+      for (place, count) in [(old, keys.count), (new, self.keys.count)] {
+        guard let place else { continue }
+        first = min(first, place)
+        last = min(last, count - 1 - place)
+      }
+      if let oldKey, let key = known[id], let old, let new, !isSame(items[old], oldKey, self.items[new], key)
+      {
+        changed.append(new)
+      }
+    }
+    last = min(last, min(items.count, self.items.count) - first)
+    var difference = difference(keys, first..<keys.count - last, first..<self.keys.count - last)
+    difference.changed = changed.sorted()
+    return difference
+  }
+
+  /// How the list became what it is from another one of which nothing is known.
+  private func difference(from items: ItemList<Item>, _ keys: ItemList<QueryKey>) -> QueryDifference {
+    var difference = difference(keys, 0..<keys.count, 0..<self.keys.count)
+    for (place, item) in items.enumerated() {
+      guard let key = known[keys[place].id] else { continue }
+      let new = position(key)
+      if !isSame(item, keys[place], self.items[new], key) { difference.changed.append(new) }
+    }
+    difference.changed.sort()
+    return difference
+  }
+
+  /// What came, went and moved within parts of the lists, outside of which they are the same.
+  private func difference(
+    _ keys: ItemList<QueryKey>, _ old: Range<Int>, _ new: Range<Int>
+  ) -> QueryDifference {
+    let oldPlaces = Dictionary(old.map { (keys[$0].id, $0) }) { first, _ in first }
     var difference = QueryDifference()
     var stayed: [(old: Int, new: Int)] = []
     for place in new {
-      if let oldPlace = oldPlaces[keys[place].id] {
+      if let oldPlace = oldPlaces[self.keys[place].id] {
         stayed.append((oldPlace, place))
       } else {
         difference.inserted.append(place)
       }
     }
-    difference.removed = old.filter { known[before.keys[$0].id] == nil }
+    difference.removed = old.filter { known[keys[$0].id] == nil }
     let inOrder = Self.longestAscending(stayed.map(\.old))
     for (index, pair) in stayed.enumerated() where !inOrder.contains(index) {
       difference.moved.append(QueryDifference.Move(from: pair.old, to: pair.new))
-    }
-    func check(_ old: Int, _ new: Int) {
-      if !query.favorites.isSame(before.items[old], items[new]) { difference.changed.append(new) }
-    }
-    if let touched {
-      for id in touched {
-        guard let oldKey = before.known[id], let key = known[id] else { continue }
-        check(before.position(oldKey), position(key))
-      }
-      difference.changed.sort()
-    } else {
-      for place in 0..<first { check(place, place) }
-      for pair in stayed { check(pair.old, pair.new) }
-      for place in (0..<last).reversed() { check(before.keys.count - 1 - place, keys.count - 1 - place) }
     }
     return difference
   }

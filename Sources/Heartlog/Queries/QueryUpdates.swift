@@ -18,7 +18,7 @@ extension Favorites.Query {
     public let items: ItemList<Item>
     /// How they differ from those of the update before; nil for the first one.
     public let difference: QueryDifference?
-    /// The items that could not be decoded: the id of each, with an error of the code `invalidItem`.
+    /// The items that could not be decoded: the id of each, with an error of the code `invalidItem`. With a limit, those that were met.
     public let failures: [(id: String, error: HeartlogError)]
   }
 
@@ -37,39 +37,29 @@ extension Favorites.Query {
 
       /// Returns the next update; nil once the task is cancelled or the store is closed.
       public mutating func next() async -> Update? {
-        guard let (subscription, first) = followed else {
+        guard let (subscription, before) = followed else {
           // Subscribe first, then read: a change in between is read twice, but none is missed.
           let subscription = query.favorites.library.allChanges.subscription
           let rows = QueryRows(query)
           followed = (subscription, rows)
           return Update(items: rows.items, difference: nil, failures: rows.failures)
         }
-        var before = first
+        var rows = before
+        // The only reference to the rows: they are changed in place.
+        followed = nil
+        defer { followed = (subscription, rows) }
         while let notice = await subscription.next() {
-          let ids = changedItems([notice] + subscription.takeWaiting())
-          let rows = read(ids, after: before)
-          // Also if nothing differs: the keys may be others.
-          followed = (subscription, rows)
-          let difference = rows.difference(from: before, touched: ids)
+          let failures = rows.failures
+          let difference = rows.follow(changedItems([notice] + subscription.takeWaiting()))
           if difference.isEmpty,
             rows.failures.elementsEqual(
-              before.failures, by: { $0.id == $1.id && $0.error.message == $1.error.message })
+              failures, by: { $0.id == $1.id && $0.error.message == $1.error.message })
           {
-            before = rows
             continue
           }
           return Update(items: rows.items, difference: difference, failures: rows.failures)
         }
         return nil
-      }
-
-      /// The items after a change of some of them, or of any if nil.
-      private func read(_ ids: Set<UTF8Key>?, after before: QueryRows<Item>) -> QueryRows<Item> {
-        // One item costs a few times what it costs among all of them.
-        guard let ids, ids.count <= 16 + before.items.count / 8 else { return QueryRows(query) }
-        var rows = before
-        for id in ids { _ = rows.update(id) }
-        return rows.lacksItems ? QueryRows(query) : rows
       }
     }
   }

@@ -12,9 +12,8 @@ enum SortValue: Sendable {
   case none
   case integer(Int)
   case number(Double)
+  /// Of a text its form as people sort it.
   case bytes([UInt8])
-  /// A text, and its form as people sort it.
-  case text([UInt8], String)
   case other(any ComparableValue)
 
   /// Returns what makes a sort value of a value of a type.
@@ -22,16 +21,19 @@ enum SortValue: Sendable {
     if type == Int.self { return { .integer($0 as! Int) } }
     if type == Double.self { return { .number($0 as! Double) } }
     if type == Date.self { return { .number(($0 as! Date).timeIntervalSinceReferenceDate) } }
-    if type == String.self {
-      return {
-        let text = $0 as! String
-        return .text(folded(text), text)
-      }
-    }
-    return { .other(Comparing(value: $0)) }
+    if type == String.self { return { .bytes(folded($0 as! String)) } }
+    // What is no number does not equal itself.
+    return { $0 == $0 ? .other(Comparing(value: $0)) : .none }
   }
 
-  var isNone: Bool { if case .none = self { true } else { false } }
+  /// Whether it comes after every value: also what is no number.
+  var isNone: Bool {
+    switch self {
+    case .none: true
+    case .number(let value): value.isNaN
+    default: false
+    }
+  }
 
   /// A number that is less than that of another value only if this value comes before it.
   var rank: UInt64 {
@@ -39,11 +41,10 @@ enum SortValue: Sendable {
     case .none, .other: return 0
     case .integer(let value): return UInt64(bitPattern: Int64(value)) ^ (1 << 63)
     case .number(let value):
-      if value.isNaN { return .max }
       // 0 and -0 are equal. The bits of negative numbers ascend as they fall.
       let bits = (value == 0 ? 0 : value).bitPattern
       return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
-    case .bytes(let bytes), .text(let bytes, _):
+    case .bytes(let bytes):
       var rank: UInt64 = 0
       for index in 0..<8 { rank = rank << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
       return rank
@@ -52,26 +53,16 @@ enum SortValue: Sendable {
 
   /// Whether a value comes before another one; nil if they are equal.
   func isBefore(_ other: SortValue, _ order: SortOrder = .forward) -> Bool? {
+    if isNone || other.isNone { return isNone == other.isNone ? nil : other.isNone }
     let result: Bool?
     switch (self, other) {
-    case (.none, .none): return nil
-    case (.none, _): return false
-    case (_, .none): return true
     case (.integer(let a), .integer(let b)): result = a == b ? nil : a < b
-    case (.number(let a), .number(let b)): result = Self.isBefore(a, b)
+    case (.number(let a), .number(let b)): result = a == b ? nil : a < b
     case (.bytes(let a), .bytes(let b)): result = Self.isBefore(a, b)
-    case (.text(let a, let text), .text(let b, let other)):
-      result = Self.isBefore(a, b) ?? (text.hasSameBytes(as: other) ? nil : text.bytesPrecede(other))
     case (.other(let a), .other(let b)): result = a.isBefore(b)
     default: preconditionFailure("the values of one order are of one type")
     }
     return order == .forward ? result : result.map { !$0 }
-  }
-
-  /// What is no number comes after every number.
-  private static func isBefore(_ a: Double, _ b: Double) -> Bool? {
-    if a.isNaN || b.isNaN { return a.isNaN == b.isNaN ? nil : b.isNaN }
-    return a == b ? nil : a < b
   }
 
   private static func isBefore(_ a: [UInt8], _ b: [UInt8]) -> Bool? {
@@ -119,6 +110,6 @@ private struct Comparing<Value: Comparable & Sendable>: ComparableValue {
 
   func isBefore(_ other: any ComparableValue) -> Bool? {
     guard let other = other as? Self else { preconditionFailure("the values of one order are of one type") }
-    return value == other.value ? nil : value < other.value
+    return value < other.value ? true : other.value < value ? false : nil
   }
 }

@@ -83,8 +83,8 @@ extension Favorites {
 ///
 /// An exact search compares as `String` does: Character by Character, with canonical equivalence.
 package struct TextSearch: Sendable {
-  private let options: SearchOptions
-  private let text: String
+  let options: SearchOptions
+  let text: String
   /// The bytes to find: folded, or for an exact search decomposed.
   private let bytes: [UInt8]
   /// Finds `bytes` in ASCII; nil if they occur in no ASCII text.

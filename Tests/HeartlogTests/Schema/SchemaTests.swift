@@ -257,6 +257,23 @@ struct SchemaTests {
     #expect(devices.v3.search("ETERNAL").map(\.description) == ["eternal"])
   }
 
+  @Test("a tap on a model shows the item as it was tapped, before and after it is written")
+  @MainActor
+  func tap() async throws {
+    let trips = try FavoritesStore.inMemory().favorites(of: TripV3.self)
+    try await trips.update(TripV3(title: "Rome", description: "old", first: "Ann"))
+    let model = FavoritesModel(trips)
+    let tapped = TripV3(title: "Rome", description: "eternal", first: "Ada", last: "B", duration: "60 s")
+    model.toggle(tapped)
+    #expect(Array(model.items) == [tapped])
+    await model.finishWriting()
+    #expect(Array(model.items) == [tapped] && trips.list() == [tapped])
+    model.remove("rome")
+    #expect(model.items.isEmpty)
+    await model.finishWriting()
+    #expect(model.items.isEmpty && model.lastError == nil)
+  }
+
   @Test("an item that encodes a replaced name is refused, with the new one")
   func replacedName() throws {
     struct Forgetful: FavoriteItem {
