@@ -3,41 +3,30 @@
 /// Each membership is a separate field, `@in/<name>`, whose value is the item's position in the order. An item can therefore be in several
 /// collections, two devices can edit a collection while offline, and the last write of each membership wins. Membership in a collection is
 /// independent of being a favorite.
-public struct ItemCollection: Sendable {
+public struct ItemCollection<ID: FavoriteID>: Sendable {
   /// The library that contains the items.
   public let library: FavoritesLibrary
   /// At least one byte of UTF-8 without control characters. With the prefix `@in/` it must be a valid field name.
   public let name: String
 
-  private static let fieldPrefix = "@in/"
-
-  /// Returns the collection that a field belongs to; nil for any other field.
-  package static func name(ofField field: String) -> String? {
-    field.utf8.starts(with: fieldPrefix.utf8) && field.utf8.count > fieldPrefix.utf8.count
-      ? String(decoding: field.utf8.dropFirst(fieldPrefix.utf8.count), as: UTF8.self) : nil
-  }
-
-  /// The field that holds the places in a collection.
-  package static func field(of name: String) -> String { fieldPrefix + name }
-
-  private var field: String { Self.field(of: name) }
+  private var field: String { CollectionField.name(of: name) }
 
   init(_ library: FavoritesLibrary, name: String) throws(HeartlogError) {
     try heartlogErrors {
       guard !name.isEmpty else { throw MalformedError("the name of the collection is empty") }
-      try NameRules.checkFieldName(Self.fieldPrefix + name)
+      try NameRules.checkFieldName(CollectionField.name(of: name))
     }
     self.library = library
     self.name = name
   }
 
-  /// The ids of its items in order. Items with the same position are ordered by the bytes of their ids.
+  /// The ids of its items in order. Items with the same position are ordered by the bytes of their ids; what is no `ID` is not among them.
   ///
   /// One pass over the library.
-  public var ids: [String] { order.positions().map(\.item.id) }
+  public var ids: [ID] { order.positions().compactMap { ID(favoriteID: $0.item.id) } }
 
   /// Returns whether an item is in the collection, favorite or not. One lookup.
-  public func contains(_ id: String) -> Bool { key(of: library.item(id)) != nil }
+  public func contains(_ id: ID) -> Bool { key(of: library.item(id.favoriteID)) != nil }
 
   /// Inserts an item before the item at `index`, or at the end. An item that is already in the collection stays where it is.
   ///
@@ -49,8 +38,9 @@ public struct ItemCollection: Sendable {
   /// - Returns: whether the item was not in the collection before.
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
-  public func insert(_ id: String, at index: Int? = nil) throws(HeartlogError) -> Bool {
-    try library.store.writeAsOne { () throws(HeartlogError) in
+  public func insert(_ id: ID, at index: Int? = nil) throws(HeartlogError) -> Bool {
+    let id = id.favoriteID
+    return try library.store.writeAsOne { () throws(HeartlogError) in
       let positions = order.positions()
       guard !positions.contains(where: { $0.item.id.utf8.elementsEqual(id.utf8) }) else { return false }
       try order.put([id], at: index ?? positions.count, among: positions)
@@ -66,8 +56,9 @@ public struct ItemCollection: Sendable {
   /// - Returns: whether the item moved.
   /// - Throws: `notFound` if the item is not in the collection; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
-  public func move(_ id: String, to index: Int) throws(HeartlogError) -> Bool {
-    try library.store.writeAsOne { () throws(HeartlogError) in
+  public func move(_ id: ID, to index: Int) throws(HeartlogError) -> Bool {
+    let id = id.favoriteID
+    return try library.store.writeAsOne { () throws(HeartlogError) in
       var positions = order.positions()
       guard let old = positions.firstIndex(where: { $0.item.id.utf8.elementsEqual(id.utf8) }) else {
         throw HeartlogError(.notFound, "\(id) is not in the collection \(name)")
@@ -113,16 +104,40 @@ public struct ItemCollection: Sendable {
   /// - Returns: whether it was in the collection.
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
-  public func remove(_ id: String) throws(HeartlogError) -> Bool {
-    try library.set([Field(name: field, value: .null)], of: id).isChange
+  public func remove(_ id: ID) throws(HeartlogError) -> Bool {
+    try library.set([Field(name: field, value: .null)], of: id.favoriteID).isChange
   }
 
-  private var order: ItemOrder {
-    ItemOrder(library, field: field, named: "the collection \(name)") { [field] in Self.key(of: $0, in: field)
+  /// Removes all items from the collection in one commit: then it no longer exists. They stay favorites if they were.
+  ///
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
+  public func removeAll() throws(HeartlogError) {
+    try library.store.writeBatch(order.positions()) { place throws(HeartlogError) in
+      try library.set([Field(name: field, value: .null)], of: place.item.id).isChange
     }
   }
 
-  func key(of item: ItemState?) -> OrderKey? { item.flatMap { Self.key(of: $0, in: field) } }
+  private var order: ItemOrder {
+    ItemOrder(library, field: field, named: "the collection \(name)") { [field] item in
+      ID(favoriteID: item.id) == nil ? nil : CollectionField.key(of: item, in: field)
+    }
+  }
+
+  func key(of item: ItemState?) -> OrderKey? { item.flatMap { CollectionField.key(of: $0, in: field) } }
+}
+
+/// The field of an item that holds its place in a collection.
+package enum CollectionField {
+  private static let prefix = "@in/"
+
+  /// The name of the field.
+  package static func name(of collection: String) -> String { prefix + collection }
+
+  /// Returns the collection that a field belongs to; nil for any other field.
+  package static func collection(of field: String) -> String? {
+    field.utf8.starts(with: prefix.utf8) && field.utf8.count > prefix.utf8.count
+      ? String(decoding: field.utf8.dropFirst(prefix.utf8.count), as: UTF8.self) : nil
+  }
 
   fileprivate static func key(of item: ItemState, in field: String) -> OrderKey? {
     guard case .string(let text)? = item.value(of: field) else { return nil }
@@ -227,15 +242,12 @@ package struct ItemOrder: Sendable {
 }
 
 extension Favorites {
-  /// Returns the items of a collection in order, favorites or not.
+  /// Returns the collection with this name. A collection need not be created first: it exists once it contains an item.
+  /// ``Query/collection(_:)`` has its items.
   ///
-  /// Leaves out items that do not decode to an `Item`, and ids of which the store has no fields. One pass over the library.
-  ///
-  /// - Parameter name: the name of the collection.
-  /// - Throws: `invalid` for a name that no collection can have.
-  public func items(inCollection name: String) throws(HeartlogError) -> [Item] {
-    let ids = try library.collection(name).ids
-    return readable(ids.compactMap { library.item($0) }.filter(\.isVisible))
+  /// - Throws: `invalid` for a name that is empty, longer than 252 bytes, or contains control characters.
+  public func collection(_ name: String) throws(HeartlogError) -> ItemCollection<Item.ID> {
+    try ItemCollection(library, name: name)
   }
 }
 
@@ -243,8 +255,8 @@ extension FavoritesState {
   /// The ids of the items of a collection in order, as `ItemCollection.ids` has them now; empty if there is no such collection. One pass
   /// over the library.
   package func collection(_ name: String, in library: String) -> [String] {
-    let field = ItemCollection.field(of: name)
-    return ItemOrder.positions(of: items(in: library)) { ItemCollection.key(of: $0, in: field) }.map(
+    let field = CollectionField.name(of: name)
+    return ItemOrder.positions(of: items(in: library)) { CollectionField.key(of: $0, in: field) }.map(
       \.item.id)
   }
 }
@@ -253,13 +265,13 @@ extension FavoritesLibrary {
   /// Returns the collection with this name. A collection need not be created first: it exists once it contains an item.
   ///
   /// - Throws: `invalid` for a name that is empty, longer than 252 bytes, or contains control characters.
-  public func collection(_ name: String) throws(HeartlogError) -> ItemCollection {
+  public func collection(_ name: String) throws(HeartlogError) -> ItemCollection<String> {
     try ItemCollection(self, name: name)
   }
 
   /// The names of all collections that contain an item, sorted by bytes. One pass over the library.
   public var collections: [String] {
-    let names = items().flatMap { item in item.fields.compactMap { ItemCollection.name(ofField: $0.name) } }
+    let names = items().flatMap { item in item.fields.compactMap { CollectionField.collection(of: $0.name) } }
     return Set(names.map(UTF8Key.init)).map(\.text).sorted { $0.bytesPrecede($1) }
   }
 }

@@ -70,7 +70,7 @@ extension App {
         },
         "favorites": shelf.favorites,
         "reading": { text in
-          try papers.favorites.items(inCollection: reading.name).map { paper in
+          try papers.favorites.query.collection(reading.name).items().map { paper in
             shelf.row(paper).adding("later") { _ in try await later(paper) }
           }.matching(text)
         },

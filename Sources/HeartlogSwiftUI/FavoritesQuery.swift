@@ -1,7 +1,7 @@
-import Heartlog
+#if canImport(Darwin) || HEARTLOG_STAND_INS
+  import Heartlog
 
-// The tests compile it with what it uses of SwiftUI, where that is not.
-#if canImport(SwiftUI) || HEARTLOG_STAND_INS
+  // Where it is not, the tests have what is used of it.
   #if canImport(SwiftUI)
     import SwiftUI
   #endif

@@ -60,8 +60,8 @@ struct FavoriteTracksTests {
     let report = try playlist.migrate(from: [a], otherPlaylists: others)
     #expect(report.count == 1 && titles == "a" && store.read(\.commitCount) == before + 1)
     #expect(report.failures.count == 2 && "\(report.failures[0])".contains(#""Road""#))
-    #expect(try playlist.favorites.items(inCollection: "Road") == [c, a])
-    #expect(try playlist.favorites.items(inCollection: "Night") == [b])
+    #expect(try playlist.favorites.query.collection("Road").items() == [c, a])
+    #expect(try playlist.favorites.query.collection("Night").items() == [b])
     // What was taken out or moved since stays so.
     let road = try store.library("tracks").collection("Road")
     try road.remove(a.id.favoriteID)

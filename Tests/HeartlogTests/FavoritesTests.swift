@@ -173,7 +173,7 @@ struct FavoritesTests {
     #expect(try squares.list() == [queen] && squares.item(queen.id) == queen)
     // In another process too.
     #expect(try test.open().favorites(of: Square.self, in: "squares").list() == [queen])
-    #expect(try squares.items(inCollection: "none") == [])
+    #expect(try squares.query.collection("none").items() == [])
     #expect(try squares.remove(queen.id) && !squares.contains(queen.id))
   }
 

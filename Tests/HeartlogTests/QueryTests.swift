@@ -117,15 +117,25 @@ struct QueryTests {
   @Test("a collection is asked for in its own order, favorites or not; a single item as it is stored")
   func collections() throws {
     let records = try filled((0..<5).map { Record(id: $0, title: "\($0)") })
-    let queue = try records.library.collection("queue")
-    for id in [3, 0, 4, 9] { try queue.insert(id.favoriteID) }
+    let queue = try records.collection("queue")
+    for id in [3, 0, 4, 9] { try queue.insert(id) }
     try records.remove(0)
     let query = try records.query.collection("queue")
     #expect(try query.ids() == [3, 0, 4])
-    try queue.move(4.favoriteID, to: 0)
+    try queue.move(4, to: 0)
     #expect(try query.ids() == [4, 3, 0] && query.sorted(by: \.id).ids() == [0, 3, 4])
     #expect(try query.filter { $0.id > 0 }.limit(1).ids() == [4] && query.search("3").ids() == [3])
     #expect(throws: HeartlogError.self) { try records.query.collection("") }
+    // Of the type's ids only: others keep their places.
+    let untyped = try records.library.store.library("records").collection("queue")
+    try untyped.insert("no number", at: 1)
+    #expect(queue.ids == [4, 3, 0, 9] && queue.contains(9) && !queue.contains(1))
+    try queue.move(fromOffsets: [3], toOffset: 0)
+    try queue.remove(atOffsets: [1])
+    #expect(queue.ids == [9, 3, 0] && records.library.collections == ["queue"])
+    #expect(untyped.ids.contains("no number"))
+    try queue.removeAll()
+    #expect(try untyped.ids == ["no number"] && query.ids().isEmpty)
     #expect(try records.query.item(0).items().map(\.title) == ["0"])
     #expect(try records.query.item(77).items().isEmpty)
   }
@@ -352,9 +362,9 @@ struct QueryTests {
     #expect(model.items.map(\.id) == [299, 297])
     // Another library, and a collection, in which a tap only fills the heart.
     let others = try records.library.store.favorites(of: Record.self, in: "others")
-    let queue = try others.library.collection("queue")
+    let queue = try others.collection("queue")
     try await others.add(Record(id: 7, title: "seven"))
-    for id in ["7", "8"] { try queue.insert(id) }
+    for id in [7, 8] { try queue.insert(id) }
     model.query = try others.query.collection("queue")
     for await isDone in Observations({ !model.isLoading }) where isDone { break }
     #expect(model.items.map(\.id) == [7])

@@ -33,12 +33,12 @@ struct WishedForTests {
     // What is no favorite any more is still on the list to read.
     try favorites.remove("3v1")
     #expect(talks.ids == ["1v1", "3v1"])
-    #expect(try favorites.items(inCollection: "talks").map(\.title) == ["On 1v1", "On 3v1"])
+    #expect(try favorites.query.collection("talks").items().map(\.title) == ["On 1v1", "On 3v1"])
     // An id of which the store knows nothing else is no item.
     try talks.insert("9v9", at: 0)
-    #expect(try favorites.items(inCollection: "talks").map(\.id) == ["1v1", "3v1"])
-    #expect(try favorites.items(inCollection: "other") == [])
-    #expect(throws: HeartlogError.self) { try favorites.items(inCollection: "") }
+    #expect(try favorites.query.collection("talks").items().map(\.id) == ["1v1", "3v1"])
+    #expect(try favorites.query.collection("other").items() == [])
+    #expect(throws: HeartlogError.self) { try favorites.query.collection("").items() }
     #expect(papers.favoritePapers.map(\.id) == ["2v1", "1v1"])
   }
 

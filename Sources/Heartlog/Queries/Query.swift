@@ -37,7 +37,7 @@ extension Favorites {
     fileprivate enum Members {
       case favorites
       /// The items of a collection.
-      case collection(ItemCollection)
+      case collection(ItemCollection<String>)
       /// One item.
       case item(Item.ID)
     }
@@ -176,7 +176,7 @@ enum QueryOrder<Item: Sendable>: Sendable {
   case listed(ListOrder)
   case byValue(@Sendable (Item) -> SortValue, SortOrder)
   /// By the places in a collection.
-  case byPlace(ItemCollection)
+  case byPlace(ItemCollection<String>)
 }
 
 /// What places an item in the list of a query.

@@ -133,7 +133,7 @@ struct CollectionCommand: Command {
   }
 
   /// - Returns: the items that changed.
-  private func change(_ collection: ItemCollection) throws -> [String] {
+  private func change(_ collection: ItemCollection<String>) throws -> [String] {
     if action == .move, try isInPlace(collection) { return [] }
     var place = place ?? .last
     var changed: [String] = []
@@ -152,7 +152,7 @@ struct CollectionCommand: Command {
   }
 
   /// Whether the order is the same when all items are moved: several can leave their places and come back to them.
-  private func isInPlace(_ collection: ItemCollection) throws -> Bool {
+  private func isInPlace(_ collection: ItemCollection<String>) throws -> Bool {
     let before = collection.ids
     var after = before
     var place = place ?? .last

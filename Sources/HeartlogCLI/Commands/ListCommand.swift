@@ -125,7 +125,7 @@ enum ShowCommand: Command {
 
   /// The value of a field, or the position of the item for a field that puts it into a collection.
   private static func text(_ field: Field, of id: String, in library: String, _ view: StoreView) -> String {
-    guard let name = ItemCollection.name(ofField: field.name) else { return ItemLine.text(field.value) }
+    guard let name = CollectionField.collection(of: field.name) else { return ItemLine.text(field.value) }
     let ids = view.read { $0.collection(name, in: library) }
     guard let index = ids.firstIndex(where: { $0.hasSameBytes(as: id) }) else {
       return ItemLine.text(field.value)

@@ -179,7 +179,7 @@ struct UndoPage {
     guard case (.field(let name), .field(let field)) = (register, value) else {
       return ConflictPage.text(value, times)
     }
-    if let collection = ItemCollection.name(ofField: name) {
+    if let collection = CollectionField.collection(of: name) {
       return field.isNull ? "not in the collection \(collection)" : "in the collection \(collection)"
     }
     return field.isNull ? "no \(name)" : "\(name)=\(ItemLine.text(field))"

@@ -68,8 +68,8 @@ struct CandidatesRequest {
     case .item: stored(line) { $0.ids(in: $1, startingWith: prefix, limit: Self.countMax) }
     case .collection:
       stored(line) { state, library in
-        state.fieldNames(in: library, startingWith: ItemCollection.field(of: prefix))
-          .compactMap(ItemCollection.name(ofField:))
+        state.fieldNames(in: library, startingWith: CollectionField.name(of: prefix))
+          .compactMap(CollectionField.collection(of:))
       }
     case .replica: stored(line) { state, _ in state.heads.map(\.replica.short) }
     default: []

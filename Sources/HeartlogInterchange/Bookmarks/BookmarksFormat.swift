@@ -154,7 +154,7 @@ struct BookmarksFormat: FileFormat {
     if let date = item.favoritedDate {
       attribute(Bookmark.addDateName, String(date >= 0 ? date / 1_000 : (date - 999) / 1_000))
     }
-    let collections = item.fields.compactMap { ItemCollection.name(ofField: $0.name) }
+    let collections = item.fields.compactMap { CollectionField.collection(of: $0.name) }
     let tags = (item["tags"]?.texts ?? []) + collections
     if !tags.isEmpty { attribute(Bookmark.tagsName, tags.joined(separator: ",")) }
     attribute(Bookmark.libraryName, library.name)

@@ -125,7 +125,7 @@ struct FileCollections {
   mutating func insert(_ id: String, into names: [String], line: Int) {
     let id = Array(id.utf8)
     for name in names {
-      if (try? NameRules.checkFieldName(ItemCollection.field(of: name))) == nil {
+      if (try? NameRules.checkFieldName(CollectionField.name(of: name))) == nil {
         unusable.append((line, name))
       } else if seen[name, default: []].insert(id).inserted {
         ids[name, default: []].append(id)
@@ -143,7 +143,7 @@ struct FileCollections {
     var fields: [[UInt8]: [Field]] = [:]
     for (name, ids) in ids {
       for (id, key) in zip(ids, OrderKey.spread(ids.count)) {
-        fields[id, default: []].append(Field(name: ItemCollection.field(of: name), value: .string(key.text)))
+        fields[id, default: []].append(Field(name: CollectionField.name(of: name), value: .string(key.text)))
       }
     }
     contents.changeItems { item in

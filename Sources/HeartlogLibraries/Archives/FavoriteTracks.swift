@@ -216,7 +216,7 @@ public struct FavoriteTracks: TypedLibrary {
     from tracks: some Sequence<Track>, otherPlaylists: [(name: String, tracks: [Track])] = []
   ) throws -> MigrationReport {
     var (items, failures) = storable(tracks)
-    var playlists: [(collection: ItemCollection, tracks: [Track])] = []
+    var playlists: [(collection: ItemCollection<String>, tracks: [Track])] = []
     for playlist in otherPlaylists {
       do throws(HeartlogError) {
         let (items, refused) = storable(playlist.tracks)
@@ -242,10 +242,10 @@ public struct FavoriteTracks: TypedLibrary {
   }
 
   /// Adds a track at the end of a collection, unless it ever was in it. Must be called inside a write.
-  private func migrate(from track: Track, into collection: ItemCollection) throws {
+  private func migrate(from track: Track, into collection: ItemCollection<String>) throws {
     let id = track.id.favoriteID
     let wasThere = store.read { state in
-      state.position(ofField: ItemCollection.field(of: collection.name), of: id, in: Track.library) != nil
+      state.position(ofField: CollectionField.name(of: collection.name), of: id, in: Track.library) != nil
     }
     guard !wasThere else { return }
     if library.item(id) == nil { try library.set(try FieldEncoder.fields(of: track), of: id) }

@@ -135,7 +135,7 @@ struct FavoritesPromisesTests {
     expectError(.invalid) { _ = try tapes.library.setNote("n", of: id.uuidString) }
     expectError(.invalid) { _ = try tapes.library.add("tape") }
     #expect(try queue.insert(id.favoriteID))
-    #expect(try tapes.items(inCollection: "Queue") == [tape("A")])
+    #expect(try tapes.query.collection("Queue").items() == [tape("A")])
     // Untyped access does not know the type.
     #expect(try test.open().library("other").add("tape").isChange)
   }

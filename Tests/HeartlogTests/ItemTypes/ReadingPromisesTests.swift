@@ -136,8 +136,8 @@ struct ReadingPromisesTests {
     try addUnreadable("3")
     for id in ["2", "4", "3", "1"] { try library.collection("Queue").insert(id) }
     #expect(try library.collection("Queue").ids == ["2", "4", "3", "1"])
-    #expect(try records.items(inCollection: "Queue").map(\.id) == [2, 1])
-    expectError(.invalid) { _ = try records.items(inCollection: "") }
+    #expect(try records.query.collection("Queue").items().map(\.id) == [2, 1])
+    expectError(.invalid) { _ = try records.query.collection("").items() }
   }
 
   @Test("a library has a name by the rules")

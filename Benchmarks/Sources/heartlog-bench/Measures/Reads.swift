@@ -42,7 +42,9 @@ struct Reads {
     report("list of 50", "µs", time(99) { _ = papers.list(limit: 50) } / 1e3)
     report("list of all", "ms", time { _ = papers.list() } / 1e6)
     report("sorted by title", "ms", try time { _ = try papers.query.sorted(by: \.title).items() } / 1e6)
-    report("50 of a filter", "ms", try time { _ = try papers.query.filter { $0.id.hasSuffix("7") }.limit(50).items() } / 1e6)
+    report(
+      "50 of a filter", "ms",
+      try time { _ = try papers.query.filter { $0.id.hasSuffix("7") }.limit(50).items() } / 1e6)
     report("search", "ms", try time { try check(papers.library.search(word).count) } / 1e6)
     report("statistics", "ms", try time(3) { _ = try papers.library.statistics(by: .week) } / 1e6)
     bench_vanish()
