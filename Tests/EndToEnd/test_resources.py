@@ -34,8 +34,9 @@ class Measured(Answer):
 NOBODY = 65534
 
 
-# What a watching process may keep of rounds that each need more: it keeps 2 to 3 MiB, and kept 9 to 22 before it gave memory back.
-WATCHING_KIB_MAX = 5 << 10
+# What a watching process may keep of rounds that each need more: it keeps 2.8 to 4.6 MiB, 5.3 beside other programs on two cores, and kept 9
+# to 22 before it gave memory back.
+WATCHING_KIB_MAX = 7 << 10
 ROUNDS, ROUND_COMMITS = 4, 30_000
 # It says what it did before it gives memory back.
 PATIENCE_SECONDS = 30
