@@ -9,7 +9,7 @@ const $ = id => document.getElementById(id);
 const state = {
   source: null, here: null, there: null, active: "here", filters: { library: "", replica: "", kind: "" },
   devices: [], libraries: new Map(), library: null, item: null, limit: 50, oldestFirst: false, showsBlame: false,
-  band: null, view: null, dragged: null, titles: new Map(), life: null, status: null, before: null, changes: 0,
+  band: null, view: null, outerViews: [], dragged: null, titles: new Map(), life: null, status: null, before: null, changes: 0,
 };
 const dayInMs = 24 * 60 * 60 * 1000, sittingGapMs = 30 * 60 * 1000, rowsAtOnce = 50, previewRowsMax = 200;
 
@@ -342,24 +342,24 @@ function showLegend(marks) {
   }));
 }
 
-// A view begins from what the band shows: while it is being loaded, the next one waits.
+// A view begins from what the band shows: while it is being loaded, the next one waits. Zooming out goes back to the view before.
 let zooming = Promise.resolve();
 const showView = view => zooming = zooming.then(() => { state.view = view(); return loadBand(); });
-const zoom = factor => showView(() => zoomed(factor));
+const zoomIn = () => showView(() => {
+  const view = narrower();
+  if (view) state.outerViews.push(state.view);
+  return view || state.view;
+});
+const zoomOut = () => showView(() => state.outerViews.pop() || null);
+const fit = () => showView(() => { state.outerViews = []; return null; });
 
-function zoomed(factor) {
-  if (!state.band) return state.view;
-  const { first, last, pieces } = state.band;
-  if (pieces.length === 0) return state.view;
-  const from = pieces[0].from, to = pieces.at(-1).to;
-  const place = Math.min(to, Math.max(from, current().axis));
-  // Zooming in halves what is seen, in pixels, so that folded gaps do not count.
-  const around = xOf(place), half = state.band.width * factor / 2;
-  let view = factor < 1 ? { from: axisOf(Math.max(0, around - half)), to: axisOf(around + half) }
-    : { from: from - (to - from) / 2, to: to + (to - from) / 2 };
-  view = { from: Math.max(first, Math.round(view.from)), to: Math.min(last, Math.round(view.to)) };
-  if (view.to - view.from < 1000) return state.view;
-  return view.from <= first && view.to >= last ? null : view;
+// The half of what is seen that is around the handle, in pixels, so that folded gaps do not count; null if it is less than a second.
+function narrower() {
+  if (!state.band || state.band.pieces.length === 0) return null;
+  const { first, last, pieces, width } = state.band;
+  const around = xOf(Math.min(pieces.at(-1).to, Math.max(pieces[0].from, current().axis)));
+  const view = { from: Math.max(first, axisOf(Math.max(0, around - width / 4))), to: Math.min(last, axisOf(around + width / 4)) };
+  return view.to - view.from < 1000 ? null : view;
 }
 
 // MARK: Handles
@@ -997,8 +997,8 @@ const keys = [
   ["d", "d", "type a date", () => $("date").focus()],
   ["c", "c", "compare two moments", press("compare")],
   ["x", "x", "the other handle", () => { if (state.there) $(state.active === "here" ? "there" : "here").focus(); }],
-  ["+", "+", "zoom in", () => zoom(.5)],
-  ["-", "-", "zoom out", () => zoom(2)],
+  ["+", "+", "zoom in", zoomIn],
+  ["-", "-", "zoom out", zoomOut],
   ["0", "0", "all of history", press("fit")],
   ["/", "/", "search", () => { location.hash = "#history"; $("search").focus(); $("search").select(); }],
   ["j", "j", "next in the list", () => stepInList(1)],
@@ -1083,9 +1083,9 @@ function listen() {
   on("compare", "click", () => compare());
   on("restore", "click", () => restoreAll().catch(tell));
   on("restore-library", "click", restoreLibrary);
-  on("zoom-in", "click", () => zoom(.5));
-  on("zoom-out", "click", () => zoom(2));
-  on("fit", "click", () => showView(() => null));
+  on("zoom-in", "click", zoomIn);
+  on("zoom-out", "click", zoomOut);
+  on("fit", "click", fit);
   on("help", "click", () => $("keys").showModal());
   on("preview-cancel", "click", () => $("preview").close());
   on("more", "click", () => { state.limit += rowsAtOnce; showStore(); });
@@ -1102,8 +1102,7 @@ function listen() {
   for (const name of Object.keys(state.filters)) on(`filter-${name}`, "change", event => {
     state.filters[name] = event.target.value;
     if (name === "library" && event.target.value) chooseLibrary(event.target.value);
-    state.view = null;
-    Promise.all([loadBand(), findStopsAgain()]).catch(tell);
+    Promise.all([fit(), findStopsAgain()]).catch(tell);
   });
   addEventListener("hashchange", route);
 }
