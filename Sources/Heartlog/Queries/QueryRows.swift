@@ -58,7 +58,7 @@ struct QueryRows<Item: Codable & Identifiable & Sendable>: Sendable where Item.I
   /// Shows an item with a key. Returns whether that changed anything that is shown.
   mutating func place(_ item: Item, _ key: QueryKey) -> Bool {
     if let (position, old) = keep(key) {
-      if position == items.count - 1 { isEndUncertain = isCutOff }
+      if position == items.count - 1, query.places(old, before: key) { isEndUncertain = isCutOff }
       // What is shown already, such as a tap when it is written, is no change.
       guard !isSame(items[position], old, item, key) else { return false }
       items[position] = item
