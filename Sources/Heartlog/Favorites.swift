@@ -104,7 +104,8 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     var page = read(states, upTo: most, where: isIncluded)
     // Too few items are in the page, but there are more favorites: fetch more until it is full.
     while let most, let count = wanted, states.count == count, page.items.count < most {
-      wanted = max(16, count) * 2
+      // What was fetched before is fetched again: a filter that few items pass takes a few turns only.
+      wanted = max(16, count) * 8
       let more = library.favorites(order: order, limit: wanted)
       if more.starts(with: states) {
         let rest = read(Array(more.dropFirst(states.count)), upTo: most - page.items.count, where: isIncluded)
