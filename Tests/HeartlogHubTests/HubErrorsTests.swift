@@ -59,6 +59,25 @@ struct HubErrorsTests {
     #expect(try objects.list(after: nil).entries.isEmpty)
   }
 
+  @Test("a session opens although the answers to its first proofs are lost", arguments: 1...3)
+  func lostAnswers(count: Int) throws {
+    let place = try FakeHubPlace()
+    let carrier = try place.carrier()
+    let store = try FavoritesStore.inMemory(clock: ManualClock())
+    _ = try carrier.sync(store, options: SyncOptions())
+    place.hub.restart()
+    let proofs = Mutex<Set<[UInt8]>>([])
+    place.hub.answer { [hub = place.hub] request in
+      guard request.method == "POST", let body = request.body,
+        proofs.withLock({ proofs in proofs.insert(body).inserted && proofs.count <= count })
+      else { return nil }
+      _ = hub.serve(request)
+      return .failure(HTTPFailure(.broken, "the answer was lost"))
+    }
+    _ = try carrier.sync(store, options: SyncOptions())
+    #expect(proofs.withLock { $0.count } == count + 1)
+  }
+
   @Test(
     "a pause that the hub asks for is kept, and a long one is told instead", arguments: [2, 5, 6, 3_600, -1])
   func retryAfter(seconds: Int) throws {

@@ -171,13 +171,9 @@ final class HubServer: @unchecked Sendable {
     connections.end(exchange.connection)
     if let stream = exchange.stream { streams.remove(stream) }
     let nanoseconds = MonotonicClock.nanoseconds() - exchange.start
-    let isStream = exchange.stream != nil
-    // Without a status, the client went away before there was an answer.
-    if exchange.status != 0 {
-      let seconds = isStream ? nil : Double(nanoseconds) / 1e9
-      metrics.count(method: exchange.method, status: exchange.status, seconds: seconds)
+    if exchange.status >= 400 || nanoseconds > Self.slow && exchange.stream == nil {
+      log(exchange, nanoseconds)
     }
-    if exchange.status >= 400 || nanoseconds > Self.slow && !isStream { log(exchange, nanoseconds) }
     requests.leave()
   }
 
@@ -273,8 +269,17 @@ final class HubServer: @unchecked Sendable {
     (exchange.status, exchange.detail) = (answer.status, answer.detail)
     exchange.answer = nil
     exchange.request?.body = []
+    count(exchange)
     connections.send(exchange.connection, byteCount: answer.body.count)
     return connection.send(answer, closes: exchange.closes || isStopping.load(ordering: .relaxed))
+  }
+
+  /// Counts a request before its answer is sent, so that whoever got the answer finds it counted.
+  private func count(_ exchange: Exchange) {
+    let nanoseconds = MonotonicClock.nanoseconds() - exchange.start
+    metrics.count(
+      method: exchange.method, status: exchange.status,
+      seconds: exchange.stream == nil ? Double(nanoseconds) / 1e9 : nil)
   }
 
   private func answer(
@@ -310,6 +315,7 @@ final class HubServer: @unchecked Sendable {
       exchange.stream = stream
       connections.stream(exchange.connection) { stream.finish() }
       exchange.status = 200
+      count(exchange)
       return connection.send(stream.connection)
     case .changeKeys:
       let answer = try service.changeKeys(request, as: exchange.open.member)

@@ -8,7 +8,8 @@ struct HTTPClient: Sendable {
   /// The host, as messages name it: "the hub example.org".
   let host: String
 
-  private static let attempts = 4
+  /// How often a request is made, before the failure is told.
+  static let attempts = 4
   /// The longest pause that a host may ask for, in milliseconds. If it asks for a longer one, the sync fails and says so.
   private static let pauseMax = 5_000
 

@@ -163,8 +163,9 @@ final class HubConnection: Sendable {
     _ members: (inout JSONWriter) -> Void
   ) throws(HeartlogError) -> HTTPAnswer {
     var seconds = UInt64(clamping: StoreOptions.systemTime() / 1_000)
-    var isRetry = false
+    var noncesLeft = HTTPClient.attempts
     while true {
+      noncesLeft -= 1
       var generator = SystemRandomNumberGenerator()
       let nonce = HubNonce(at: seconds, using: &generator)
       var body = JSONWriter()
@@ -178,10 +179,9 @@ final class HubConnection: Sendable {
         try client.transport.send(
           request(method, path, .json(body.bytes), HubLimits.jsonBytesMax, nil), isOver: isOver)
       }
-      // A nonce of another time, or one of which the first answer was lost.
-      guard answer.status == 401, !isRetry else { return answer }
+      // A nonce of another time, or one that opened a session of which the answer was lost. That may happen to the next one, too.
+      guard answer.status == 401, noncesLeft > 0 else { return answer }
       seconds = (try? JSONValue.parse(answer.body))?["time"]?.int64.map { UInt64(clamping: $0) } ?? seconds
-      isRetry = true
     }
   }
 

@@ -113,8 +113,11 @@ final class FakeHub: HTTPTransport {
     state.withLock { $0.requests.append("\(request.method) \(request.url.dropFirst(Self.base.count))") }
     guard !isOver() else { throw HTTPFailure(.over, "over") }
     if let answer = instead.withLock({ $0 })?(request) { return try Self.limited(answer.get(), request) }
-    return try Self.limited(state.withLock { Self.answer(request, &$0) }, request)
+    return try Self.limited(serve(request), request)
   }
+
+  /// Does what a request asks for.
+  func serve(_ request: HTTPRequest) -> HTTPAnswer { state.withLock { Self.answer(request, &$0) } }
 
   private func answerAsStream(
     _ request: HTTPRequest, isOver: () -> Bool, receive: ([UInt8]) -> Bool
