@@ -221,8 +221,9 @@ extension Favorites {
 }
 
 extension Duration {
-  fileprivate var wholeMilliseconds: Milliseconds {
+  /// At least 0, without the rest.
+  package var wholeMilliseconds: Milliseconds {
     let (seconds, attoseconds) = components
-    return max(0, min(seconds, .max / 2_000)) * 1_000 + attoseconds / 1_000_000_000_000_000
+    return max(0, max(-1, min(seconds, .max / 2_000)) * 1_000 + attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -35,7 +35,7 @@ extension FavoritesStore {
   ///
   /// - Throws: what `body` throws, and what every write throws: <doc:WhatCanGoWrong>.
   @discardableResult
-  public func commit<R>(
+  package func commit<R>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil, _ body: () throws -> R
   ) throws -> (result: R, commit: Commit?) {
     if WriteTransaction.joined(by: self) != nil { return (try body(), nil) }
@@ -51,7 +51,7 @@ extension FavoritesStore {
   ///   - time: replaces the clock: whole milliseconds since 1970, up to the end of the year 2199.
   ///   - body: the changes to try.
   /// - Returns: what `body` returned, and the events that the commit would contain.
-  public func dryRun<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
+  package func dryRun<R>(time: Milliseconds? = nil, _ body: () throws -> R) throws -> (
     result: R, events: [Event]
   ) {
     try refuseInsideWrite("dryRun")

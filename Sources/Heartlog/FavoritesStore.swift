@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// All methods are thread-safe. A read looks into memory; only if another process has written since, it reads that first. A write returns
 /// once its commit is acknowledged, as set by the options' `durability`; in a task, and on the main actor, await it:
-/// without `await`, a write waits for the disk, and up to `StoreOptions.lockMillisecondsMax` for another process that holds the lock. Several
+/// without `await`, a write waits for the disk, and up to `StoreOptions.lockTimeout` for another process that holds the lock. Several
 /// processes can open the same store, and one process can open thousands of stores. <doc:GettingStarted> leads from an empty folder to a view.
 public final class FavoritesStore: Sendable {
   /// The folder of the store, as passed when it was opened.

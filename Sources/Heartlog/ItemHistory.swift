@@ -1,3 +1,46 @@
+import HeartlogEngine
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension Change {
+  /// When it was written, by the clock of the device that wrote it.
+  public var date: Date { Date(milliseconds: wallTime) }
+}
+
+extension FavoritesLibrary {
+  /// All that was ever done to an item, on any device, the earliest first. What was erased is left out.
+  ///
+  /// It reads the log, so do not call it while a user waits for a tap.
+  ///
+  /// - Throws: `inputOutput` if a file cannot be read.
+  public func history(of id: String) throws(HeartlogError) -> [Change] {
+    try heartlogErrors {
+      var changes: [Change] = []
+      try store.readLog().forEachCommit(of: (name, id), where: { _, _ in true }) { commit in
+        changes += commit.records.indices.compactMap { Change(at: $0, in: commit) }.filter { change in
+          change.event.item.hasSameBytes(as: id) && change.event.library.hasSameBytes(as: name)
+        }
+      }
+      return changes
+    }
+  }
+}
+
+extension Favorites {
+  /// All that was ever done to an item, on any device, the earliest first. What was erased is left out.
+  ///
+  /// It reads the log, so do not call it while a user waits for a tap; in a task, await it in `store.run { }`.
+  ///
+  /// - Throws: `inputOutput` if a file cannot be read.
+  public func history(of id: Item.ID) throws(HeartlogError) -> [Change] {
+    try library.history(of: id.favoriteID)
+  }
+}
+
 /// All writes of one item, by register: what each register shows, where that came from, and what it overrode.
 package struct ItemHistory: Sendable {
   /// An event as the writer of one register.

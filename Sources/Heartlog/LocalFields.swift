@@ -234,7 +234,7 @@ final class LocalStore: Sendable {
       guard try file.holds(replica) || !isCopied() else { return false }
       return try file.refresh(as: replica)
     }
-    if isNew { hub.tellRestart { [] } }
+    if isNew { hub.tellRestart() }
   }
 
   /// The values of an item, sorted by the bytes of their names.
@@ -261,13 +261,13 @@ final class LocalStore: Sendable {
     guard !changes.isEmpty else { return }
     let isDurable = changes.durability.map { $0 == .durable } ?? isDurable
     try heartlogErrors { try file.write(changes.items, as: log.ownReplica, isDurable: isDurable) }
-    hub.tellRestart { [] }
+    hub.tellRestart()
   }
 
   /// Erases the values of an item.
   func erase(_ id: String, in library: String) throws(HeartlogError) {
     if try heartlogErrors({ try file.erase(id, in: library, as: log.ownReplica) }) {
-      hub.tellRestart { [] }
+      hub.tellRestart()
     }
   }
 

@@ -2,7 +2,7 @@ import HeartlogFiles
 import HeartlogEngine
 
 /// Reads the log of a store commit by commit. It takes no lock, and can continue after more was written.
-public final class LogReader {
+package final class LogReader {
   private let log: MergedLog
 
   init(_ log: MergedLog) { self.log = log }
@@ -22,7 +22,7 @@ public final class LogReader {
   /// another device that arrives late may belong before commits already returned.
   ///
   /// - Throws: `inputOutput` if a file cannot be read. Damage does not throw: see `findings`.
-  public func next() throws(HeartlogError) -> Commit? {
+  package func next() throws(HeartlogError) -> Commit? {
     try log.next()
   }
 
@@ -84,7 +84,7 @@ public final class LogReader {
   }
 
   /// The damage found so far.
-  public var findings: [Finding] { log.findings.damage }
+  package var findings: [Finding] { log.findings.damage }
 }
 
 extension Commit {

@@ -2,7 +2,7 @@ import HeartlogFormat
 import HeartlogEngine
 
 /// A place in the history of one stream.
-public enum HistoryPoint: Hashable, Sendable {
+package enum HistoryPoint: Hashable, Sendable {
   /// After the commit that contains an event.
   case event(EventID)
   /// After a commit of a replica.
@@ -17,11 +17,14 @@ extension FavoritesStore {
   /// If the event is this device's own and not signed yet, the stream is signed as far as it has come.
   ///
   /// - Parameter id: the event.
-  /// - Returns: a proof, which was verified. `ProofFile.event(proof).bytes` is the file.
+  /// - Returns: a proof, which was verified. Its `bytes` are a file.
   /// - Throws: `notFound` if the log does not have the event or only its hash, or if nothing signed covers it. `corrupt` if the log is not
   ///   what was signed.
   /// - Complexity: the first proof of a stream hashes all of its commits, 1 to 2 seconds for 1,000,000; later ones take milliseconds.
-  public func proof(of id: EventID) throws(HeartlogError) -> EventProof {
+  public func proof(of id: EventID) throws(HeartlogError) -> Proof { Proof(try eventProof(of: id)) }
+
+  /// The proof that `proof(of:)` returns, with all that it consists of.
+  package func eventProof(of id: EventID) throws(HeartlogError) -> EventProof {
     try refuseInsideWrite("proof")
     try refresh()
     return try heartlogErrors {
@@ -43,7 +46,7 @@ extension FavoritesStore {
   /// - Returns: a proof, which was verified. `ProofFile.history(proof).bytes` is the file.
   /// - Throws: `notFound` if the log does not have the commits, or if nothing signed covers them. `invalid` if the two are not of one stream,
   ///   or in the wrong order. `corrupt` if the log is not what was signed.
-  public func historyProof(
+  package func historyProof(
     from earlier: HistoryPoint, to later: HistoryPoint? = nil
   ) throws(HeartlogError) -> HistoryProof {
     try refuseInsideWrite("historyProof")
@@ -68,7 +71,7 @@ extension FavoritesStore {
   /// Reads a checkpoint that was kept, a note as `heartlog prove --checkpoint` prints it.
   ///
   /// - Throws: `invalid` if it is not one, or its signature is not valid; `notFound` if the key of its replica is not known here.
-  public func checkpoint(note: [UInt8]) throws(HeartlogError) -> WitnessedCheckpoint {
+  package func checkpoint(note: [UInt8]) throws(HeartlogError) -> WitnessedCheckpoint {
     try heartlogErrors {
       guard let checkpoint = try log.witnessedCheckpoint(note: note) else {
         throw HeartlogError(.notFound, "the key of the replica that made the checkpoint is not known here")
@@ -152,7 +155,7 @@ extension FavoritesStore {
   /// - Returns: the checkpoint; nil if the store has no key, or no commit of its own.
   /// - Throws: `corrupt` if the stream contradicts what the device signed before; `readOnly`, `locked`, `inputOutput`; `misuse` inside
   ///   `write { }`.
-  public func makeCheckpoint() throws(HeartlogError) -> SignedCheckpoint? {
+  package func makeCheckpoint() throws(HeartlogError) -> SignedCheckpoint? {
     try refuseInsideWrite("makeCheckpoint")
     return try log.makeCheckpoint()
   }

@@ -29,32 +29,32 @@ public struct Statistics: Hashable, Sendable {
   }
 
   /// How often an item was added to or removed from the favorites.
-  public struct ItemTally: Hashable, Sendable {
+  package struct ItemTally: Hashable, Sendable {
     /// The item's library.
-    public let library: String
+    package let library: String
     /// The item in its state at the end of the log.
-    public let item: ItemState
+    package let item: ItemState
     /// The number of events that added or removed it.
-    public let taps: Int
+    package let taps: Int
   }
 
   /// The number of events that a device wrote under one origin.
-  public struct SourceTally: Hashable, Sendable {
+  package struct SourceTally: Hashable, Sendable {
     /// The device.
-    public let replica: ReplicaID
+    package let replica: ReplicaID
     /// What wrote the events: `cli`, or an app's name; nil if the commits name none.
-    public let origin: String?
+    package let origin: String?
     /// The number of events.
-    public let events: Int
+    package let events: Int
   }
 
   /// The periods with at least one event, earliest first. Empty periods are left out, because a single wrong date would add hundreds of
   /// thousands of them.
   public let intervals: [Interval]
   /// The items that were added and removed most often, highest count first; ties are ordered by library and id.
-  public let mostTapped: [ItemTally]
+  package let mostTapped: [ItemTally]
   /// The counts by device and origin, highest count first.
-  public let sources: [SourceTally]
+  package let sources: [SourceTally]
 }
 
 extension Statistics {
@@ -72,7 +72,7 @@ extension Statistics {
   ///   - library: the library whose events count; all libraries if nil.
   ///   - period: the length of one of `intervals`.
   /// - Throws: `inputOutput` if a file cannot be read.
-  public init(
+  package init(
     reading log: LogReader, library: String? = nil, by period: Period
   ) throws(HeartlogError) {
     try self.init(reading: log, library: library, by: period, of: .utc) { _, _ in true }

@@ -23,8 +23,8 @@ public struct StoreOptions: Sendable {
   /// writing, nor throws: if the new commits cannot be read, it returns what was read before, and the next write or `refresh()` throws the
   /// error. On a network file system, and in a folder whose file `lock` cannot be read, nothing tells: call `refresh()` there.
   public var refreshesAutomatically = true
-  /// How long a write waits for other processes before it throws `locked`, in milliseconds.
-  public var lockMillisecondsMax = 10_000
+  /// How long a write waits for other processes before it throws `locked`.
+  public var lockTimeout: Duration = .seconds(10)
   /// Where the key is that signs this device's checkpoints: by default in the store's folder.
   public var deviceKey = DeviceKeyPlace.folder
   #if Tracing
@@ -35,7 +35,7 @@ public struct StoreOptions: Sendable {
   public var clock: @Sendable () -> Milliseconds = { Self.systemTime() }
 
   /// The source of ids and secrets. Replace it with anything but a good random number generator only in tests.
-  public var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+  package var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
   /// Creates the options that most apps want: durable writes, a store that is created if there is none, the system's clock.
   public init() {}
@@ -54,7 +54,7 @@ public struct StoreOptions: Sendable {
   package var storage: StorageOptions {
     var storage = StorageOptions()
     storage.access = access
-    storage.lockMillisecondsMax = lockMillisecondsMax
+    storage.lockMillisecondsMax = Int(clamping: lockTimeout.wholeMilliseconds)
     storage.random = random
     storage.trace = trace
     storage.keys = deviceKey
@@ -66,7 +66,7 @@ public struct StoreOptions: Sendable {
   package var changeStorage: @Sendable (inout StorageOptions) -> Void = { _ in }
 
   /// Returns the system's wall time in milliseconds since 1970, rounded down.
-  public static func systemTime() -> Milliseconds {
+  package static func systemTime() -> Milliseconds {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Milliseconds(time.tv_sec) * 1_000 + Milliseconds(time.tv_nsec / 1_000_000)

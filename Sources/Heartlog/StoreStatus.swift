@@ -61,21 +61,21 @@ public struct Device: Hashable, Sendable {
   /// Whether this is the store's own replica.
   public let isOwn: Bool
   /// The number of its last commit in this store; 0 before the first.
-  public let head: UInt64
+  package let head: UInt64
   /// The number of its events in this store.
-  public let events: UInt64
+  package let events: UInt64
   /// The wall time of its last commit, in milliseconds since 1970; nil before the first.
   public let lastSeen: Milliseconds?
   /// The latest wall time of any of its commits, in milliseconds since 1970; nil before the first. Later than `lastSeen` if its clock was
   /// set back. ``LogMoment/milliseconds(_:)`` uses this time.
-  public let latestTime: Milliseconds?
+  package let latestTime: Milliseconds?
   /// How far its clock was ahead of this machine's at its last commit, in seconds; 0 if it is not known to be ahead. Only its own wall
   /// clock counts, not timestamps it received from other devices.
-  public let wallClockAheadSeconds: Double
+  package let wallClockAheadSeconds: Double
   /// Whether it was marked as one that will not come back. If it does come back, its commits are merged as usual.
   public let isRetired: Bool
   /// Whether it was found to have two histories. It has ended, and each history continues as a replica of its own.
-  public let isEnded: Bool
+  package let isEnded: Bool
 }
 
 extension FavoritesStore {

@@ -74,7 +74,7 @@ extension FavoritesStore {
   ///
   /// - Parameter progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: `inputOutput` if a file cannot be read.
-  public func readLog(progress: LogProgress? = nil) throws(HeartlogError) -> LogReader {
+  package func readLog(progress: LogProgress? = nil) throws(HeartlogError) -> LogReader {
     try heartlogErrors { LogReader(try MergedLog(at: path, on: fileSystem, progress: progress)) }
   }
 }

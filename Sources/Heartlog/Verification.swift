@@ -5,22 +5,25 @@ import HeartlogEngine
 /// The result of verifying a store.
 public struct StoreVerification: Sendable {
   /// The streams, sorted by replica.
-  public let streams: [StreamVerification]
+  package let streams: [StreamVerification]
   /// The snapshots, those with the most events first.
-  public let snapshots: [SnapshotVerification]
+  package let snapshots: [SnapshotVerification]
+
+  /// The damage that ends the sound part of a stream: at most one for each stream.
+  public var findings: [Finding] { streams.compactMap(\.finding) }
 }
 
 /// The result of verifying a snapshot.
-public struct SnapshotVerification: Hashable, Sendable {
+package struct SnapshotVerification: Hashable, Sendable {
   /// The name of its file, in the store's folder `snapshots`.
-  public let name: String
+  package let name: String
   /// The number of events that it covers, according to its name.
   package let events: UInt64
   /// What is wrong with it; nil if nothing is. The log does not depend on it.
-  public let problem: String?
+  package let problem: String?
   /// Whether a store can still be opened from it. False if it is from another version, from another store, or from a stream that ended
   /// before it.
-  public let isOfUse: Bool
+  package let isOfUse: Bool
 }
 
 extension FavoritesStore {

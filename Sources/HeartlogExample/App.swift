@@ -50,11 +50,6 @@ struct ItemReference: Sendable {
   let id: String
 
   var isFavorite: Bool { library.contains(id) }
-
-  /// Ids are compared by bytes: two of them may be the same text for a person, and are two items.
-  func isItem(of event: Event) -> Bool {
-    event.library == library.name && event.item.utf8.elementsEqual(id.utf8)
-  }
 }
 
 /// What the apps have in common: items that a service offers, and the favorites among them.

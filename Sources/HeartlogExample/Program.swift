@@ -152,20 +152,15 @@ extension FavoritesStore {
   /// What was ever done to an item, newest first: one line for each event.
   @concurrent
   func history(of item: ItemReference) async throws(HeartlogError) -> [String] {
-    var lines: [String] = []
-    let log = try readLog()
-    while let commit = try log.next() {
-      for event in commit.records.compactMap(\.event) where item.isItem(of: event) {
-        let mark = event.action.isFavorite.map { $0 ? "♥" : "♡" } ?? "·"
-        let fields = event.action.isFavorite == nil ? event.fields.map(\.name).joined(separator: ", ") : ""
-        lines.append(
-          [
-            Date(milliseconds: commit.wallTime).minute, mark, log.name(of: commit.replica) ?? "?",
-            commit.origin ?? "", fields,
-          ].joined(separator: "  "))
-      }
+    let names = Dictionary(uniqueKeysWithValues: devices.map { ($0.replica, $0.name) })
+    return try item.library.history(of: item.id).reversed().map { change in
+      let isFavorite = change.event.action.isFavorite
+      let fields = isFavorite == nil ? change.event.fields.map(\.name).joined(separator: ", ") : ""
+      return [
+        change.date.minute, isFavorite.map { $0 ? "♥" : "♡" } ?? "·",
+        names[change.id.replica] ?? "?", change.origin ?? "", fields,
+      ].joined(separator: "  ")
     }
-    return lines.reversed()
   }
 
   /// The title of an item, or its name; else its id.

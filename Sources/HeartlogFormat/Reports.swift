@@ -49,7 +49,7 @@ public struct SealReport: Sendable {
   /// The number of sealed files that were written.
   package var sealedFiles: Int = 0
   /// The number of events in the sealed files.
-  package(set) public var events: UInt64 = 0
+  package var events: UInt64 = 0
   /// The size of the replaced files, in bytes.
   package(set) public var bytesBefore: UInt64 = 0
   /// The size of the sealed files, in bytes.
@@ -61,17 +61,17 @@ public struct SealReport: Sendable {
 /// What a repair did, or would do.
 public struct RepairReport: Sendable {
   /// A file that is or was damaged.
-  public struct Entry: Sendable {
+  package struct Entry: Sendable {
     /// The path of the file.
-    public let file: String
+    package let file: String
     /// What is wrong with it, as a phrase.
-    public let damage: String
+    package let damage: String
     /// What was or would be done about it, or why it was left alone, as a phrase.
-    public let outcome: String
+    package let outcome: String
     /// Whether it is or would be repaired.
-    public let isRepaired: Bool
+    package let isRepaired: Bool
     /// The path of the kept original; nil if nothing was replaced, there was no original, or this was a dry run.
-    package(set) public var keptAt: String?
+    package var keptAt: String?
 
     /// The stream and the last commit that are lost; nil unless the damage is that commits are gone.
     package let lost: Head?
@@ -92,7 +92,7 @@ public struct RepairReport: Sendable {
   /// Whether this was a dry run, which changes nothing.
   package let isDryRun: Bool
   /// In the order of repair; empty for an undamaged store.
-  package(set) public var entries: [Entry] = []
+  package var entries: [Entry] = []
   /// The replica that the store writes as now; nil if a dry run would draw a new identity.
   package var replica: ReplicaID?
   /// The display name of this replica.
@@ -107,17 +107,17 @@ public struct RepairReport: Sendable {
 }
 
 /// The result of verifying one stream.
-public struct StreamVerification: Sendable {
+package struct StreamVerification: Sendable {
   /// The replica that wrote the stream.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The display name of the replica, from the stream's last segment.
-  public let name: String
+  package let name: String
   /// Whether this store writes to the stream.
-  public let isOwn: Bool
+  package let isOwn: Bool
   /// The number of undamaged commits.
-  public let commits: UInt64
+  package let commits: UInt64
   /// The number of undamaged events.
-  public let events: UInt64
+  package let events: UInt64
   /// The number of events whose content is not here although no erasure that has arrived names them: a peer withheld it.
   package let missingContents: UInt64
   /// The number of segment files.
@@ -127,11 +127,11 @@ public struct StreamVerification: Sendable {
   /// The root of the stream's hash tree over its undamaged commits.
   package let root: HeartlogDigest
   /// The damage that ends the undamaged part; nil if there is none.
-  public let finding: Finding?
+  package let finding: Finding?
   /// The checkpoint that the device signed and that the commits lead to; nil if there is none. Commits after it are unsigned.
-  public let checkpoint: SignedCheckpoint?
+  package let checkpoint: SignedCheckpoint?
   /// Whether a person has compared the key with the device; true for the own key.
-  package(set) public var isTrusted: Bool
+  package var isTrusted: Bool
 
   package init(
     replica: ReplicaID, name: String, isOwn: Bool, commits: UInt64, events: UInt64, missingContents: UInt64,

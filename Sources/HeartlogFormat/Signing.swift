@@ -111,12 +111,12 @@ public struct Signature: Hashable, Sendable {
 }
 
 /// What a person has of a public key, to compare a proof with.
-public struct KeyReference: Hashable, Sendable {
+package struct KeyReference: Hashable, Sendable {
   private let bytes: [UInt8]
 
   /// Reads a public key or its fingerprint (64 hexadecimal digits), the id of its replica (32), or a verifier key of C2SP signed-note
   /// (`NAME+ID+BASE64`); nil for any other text.
-  public init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     if let bytes = Hexadecimal.bytes(text.lowercased()) {
       guard bytes.count == PublicKey.byteCount || bytes.count == PublicKey.byteCount / 2 else { return nil }
       self.bytes = bytes
@@ -133,7 +133,7 @@ public struct KeyReference: Hashable, Sendable {
   }
 
   /// Returns whether this is that key, its fingerprint or its replica.
-  public func matches(_ key: PublicKey) -> Bool {
+  package func matches(_ key: PublicKey) -> Bool {
     bytes == key.bytes || bytes == key.fingerprint.bytes || bytes == key.replica.bytes
   }
 }

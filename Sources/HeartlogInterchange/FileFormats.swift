@@ -203,13 +203,21 @@ extension FavoritesLibrary {
   ///   - descriptor: the descriptor of the library; `nil` for the one in `LibraryRegistry.standard`.
   ///   - options: whether anything is written, and whether favorites are made.
   ///   - progress: called with the number of items done, and of all items.
-  ///   - onCommit: called with each commit after it is written.
   /// - Throws: `invalidAnswer` if the file is not of this format at all, `HeartlogError` if the store cannot
   ///   be written.
   public func importFile(
     _ text: FileText, format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
+    options: ImportOptions = ImportOptions(), progress: ((Int, Int) -> Void)? = nil
+  ) throws -> ImportReport {
+    try importFile(
+      text, format: format, describedBy: descriptor, options: options, progress: progress, onCommit: { _ in })
+  }
+
+  /// - Parameter onCommit: called with each commit after it is written.
+  package func importFile(
+    _ text: FileText, format: any FileFormat, describedBy descriptor: (any LibraryDescriptor)? = nil,
     options: ImportOptions = ImportOptions(), progress: ((Int, Int) -> Void)? = nil,
-    onCommit: ((Commit) -> Void)? = nil
+    onCommit: (Commit) -> Void
   ) throws -> ImportReport {
     var report = ImportReport(format: format.name)
     let library = descriptor ?? LibraryRegistry.standard[name]
@@ -254,7 +262,7 @@ extension FavoritesLibrary {
       report = counted
       report.commits += commit == nil ? 0 : 1
       report.events += commit?.records.count ?? 0
-      if let commit { onCommit?(commit) }
+      if let commit { onCommit(commit) }
       start = end
       progress?(start, sound.count)
     }

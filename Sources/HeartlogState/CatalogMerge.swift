@@ -27,7 +27,7 @@ extension FavoritesState {
   ///   - library: the library with the favorites.
   ///   - id: returns the id of an element in the library.
   ///   - set: sets an element's flag and its favorited date, which is nil unless it is a favorite.
-  public func merge<Element, E: Error>(
+  package func merge<Element, E: Error>(
     into catalog: [Element], of library: String, id: (Element) throws(E) -> String,
     set: (inout Element, _ isFavorite: Bool, _ favoritedDate: Milliseconds?) throws(E) -> Void
   ) throws(E) -> CatalogMerge<Element, ItemState> {

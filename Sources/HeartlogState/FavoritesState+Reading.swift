@@ -98,7 +98,7 @@ extension FavoritesState {
   }
 
   /// Returns whether an item is a favorite. One lookup.
-  public func isFavorite(_ id: String, in library: String) -> Bool {
+  package func isFavorite(_ id: String, in library: String) -> Bool {
     guard let (table, slot) = find(id, in: library) else { return false }
     return tables[table].items.reader.read(slot).pointee.isFavorite
   }
@@ -140,7 +140,7 @@ extension FavoritesState {
   }
 
   /// Returns every item that was ever written, including tombstones, in no particular order. Items are created one at a time.
-  public func items(in library: String) -> some Sequence<ItemState> {
+  package func items(in library: String) -> some Sequence<ItemState> {
     let table = table(of: library) ?? ItemTable()
     let (names, replicas) = (fieldNames, replicas)
     return (0..<table.items.count).lazy.filter { table.items[$0].wasWritten }

@@ -362,7 +362,7 @@ public struct FavoritesState: Sendable {
   }
 
   /// For each replica, its last commit before any gap, sorted by replica. A replica whose first commit is missing is left out.
-  public var heads: [Head] {
+  package var heads: [Head] {
     replicas.replicas.filter { $0.head > 0 }
       .map { Head(replica: $0.id, commit: CommitNumber(rawValue: $0.head)) }
       .sorted { $0.replica < $1.replica }

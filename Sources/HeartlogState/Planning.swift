@@ -90,9 +90,9 @@ public struct WriteResult: Hashable, Sendable {
   public let isFavorite: Bool
   /// True if fields or a favorited date were given to an operation that does not take them: adding an existing favorite, or a toggle that
   /// switched off.
-  public let ignoredFields: Bool
+  package let ignoredFields: Bool
   /// The same for a favorited date alone.
-  public let ignoredFavoritedDate: Bool
+  package let ignoredFavoritedDate: Bool
 
   /// The result with these parts.
   package init(isChange: Bool, isFavorite: Bool, ignoredFields: Bool, ignoredFavoritedDate: Bool) {

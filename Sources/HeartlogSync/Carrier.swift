@@ -22,7 +22,7 @@ package protocol PairingCarrier: Carrier {
 /// Options for a sync.
 public struct SyncOptions: Sendable {
   /// Only receive: nothing is written to the peer's store.
-  public var isPull = false
+  package var isPull = false
   /// Only determine what would be sent and received: nothing is written to either store.
   public var isDryRun = false
   /// Join the vault of the other store, although this one belongs to another. Only the calling end may set this.
@@ -30,14 +30,14 @@ public struct SyncOptions: Sendable {
   /// Encrypt the vault, if it is not: objects of it are encrypted from now on, wherever it syncs.
   public var encrypts = false
   /// This end receives nothing, because its store cannot be written. Only the serving end may set this.
-  public var isReadOnly = false
+  package var isReadOnly = false
   /// When the sync ends, whatever the other side does; `nil` for no limit. What has come by then is kept, `SyncReport.unfinished` says what
   /// is left, and the next sync continues from there.
   public var deadline: ContinuousClock.Instant?
   /// How long neither end may send a byte before the dialogue is given up.
-  public var inactivityMillisecondsMax = 30_000
+  package var inactivityMillisecondsMax = 30_000
   /// Returns the wall time, in milliseconds since 1970.
-  public var clock: @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
+  package var clock: @Sendable () -> Milliseconds = { StoreOptions.systemTime() }
   /// Called many times a second; once it returns true, the sync ends as at its deadline.
   public var isCancelled: @Sendable () -> Bool = { false }
   /// Called as runs are received and sent, on the thread that syncs.

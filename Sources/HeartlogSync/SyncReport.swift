@@ -7,7 +7,7 @@ public struct SyncReport: Hashable, Sendable {
     /// Commits that were new to the receiver.
     public var commits: UInt64 = 0
     /// Events in those commits; `nil` in a dry run, or if the number is not known.
-    public var events: UInt64?
+    package var events: UInt64?
     /// Bytes that went through the carrier, including the messages of the dialogue.
     public var bytes: UInt64 = 0
   }
@@ -19,7 +19,7 @@ public struct SyncReport: Hashable, Sendable {
     /// The name of that replica as shown to people.
     public let name: String
     /// The last commit that both ends have (0: none); `nil` if it was not determined.
-    public let lastCommon: CommitNumber?
+    package let lastCommon: CommitNumber?
     /// Whether the stream was ended after that commit; otherwise it was skipped.
     public let isEnded: Bool
   }
@@ -55,7 +55,7 @@ public struct SyncReport: Hashable, Sendable {
     /// The name of that replica as shown to people.
     public let name: String
     /// The first commit that was not received or sent.
-    public let firstCommit: CommitNumber
+    package let firstCommit: CommitNumber
     /// Why, for programs.
     public let cause: Cause
     /// Why, for people: a phrase without a full stop.
@@ -78,31 +78,31 @@ public struct SyncReport: Hashable, Sendable {
   }
 
   /// Counts of the files in a folder.
-  public struct FolderFiles: Hashable, Sendable {
+  package struct FolderFiles: Hashable, Sendable {
     /// Run files that are whole according to their names.
-    public var runs = 0
+    package var runs = 0
     /// Files that are known but not downloaded yet.
-    public var placeholders = 0
+    package var placeholders = 0
     /// The number of files whose content does not match their names: half copied, or damaged.
-    public var damaged: Int { damagedNames.count }
+    package var damaged: Int { damagedNames.count }
     /// Their names, sorted.
     package var damagedNames: [String] = []
     /// Run files that a file-syncing program kept under another name.
-    public var copies = 0
+    package var copies = 0
     /// All other files.
-    public var foreign = 0
+    package var foreign = 0
     /// Objects that were refused because they are not encrypted, and the vault is.
-    public var plain = 0
+    package var plain = 0
     /// Objects of a key epoch that this device cannot read.
-    public var locked = 0
+    package var locked = 0
     /// Run files of revoked devices with commits that do not count.
-    public var revoked = 0
+    package var revoked = 0
     /// Run files that wait for an earlier one.
-    public var waiting = 0
+    package var waiting = 0
     /// Files that this store wrote.
-    public var written = 0
+    package var written = 0
     /// Files of its own that this store removed after merging them.
-    public var removed = 0
+    package var removed = 0
 
     package init() {}
   }
@@ -126,14 +126,14 @@ public struct SyncReport: Hashable, Sendable {
   }
 
   /// Whether this was a dry run: nothing was written, and the amounts are what would be received and sent.
-  public var isDryRun = false
+  package var isDryRun = false
   /// The other store's replica; `nil` if there is no other store, or it has no commit of its own.
-  public var peer: ReplicaID?
+  package var peer: ReplicaID?
   /// The name of the peer as shown to people; `nil` if it is not known.
-  public var peerName: String?
+  package var peerName: String?
   /// How far the peer's clock is ahead of this one's, including the transit time of the message; negative if
   /// it is behind; `nil` without a dialogue.
-  public var peerClockAheadMilliseconds: Milliseconds?
+  package var peerClockAheadMilliseconds: Milliseconds?
   /// What was received; in a dry run, what would be received.
   public var received = Amount()
   /// What was sent; in a dry run, what would be sent. If the sync ended early, what was sent by then: the peer has not confirmed it.
@@ -143,7 +143,7 @@ public struct SyncReport: Hashable, Sendable {
   /// Items whose state was changed by the received commits.
   public var changedItems: UInt64 = 0
   /// Streams that either end knows.
-  public var streams = 0
+  package var streams = 0
   /// The forks that were found.
   public var forks: [Fork] = []
   /// The streams of which some due commits were not received, or could not be sent.
@@ -155,13 +155,15 @@ public struct SyncReport: Hashable, Sendable {
   /// greeting.
   public var clocksAhead: [ClockAhead] = []
   /// What was erased here because a device asked for it.
-  public var erasure = ErasureReport()
+  package var erasure = ErasureReport()
   /// Why something that a device asked to erase could not be erased here; the next sync tries again. `nil` if nothing is left to do.
-  public var erasureFailure: String?
+  package var erasureFailure: String?
   /// The recovery code of the vault that this device has encrypted. It is reported until a sync that reports it succeeds, and never again.
   public var recoveryCode: String?
   /// Counts of the folder's files; `nil` unless the sync was with a folder.
-  public var folder: FolderFiles?
+  package var folder: FolderFiles?
+  /// Files in the folder that are not downloaded yet, or half copied: a later sync reads them.
+  public var waitingFiles: Int { folder.map { $0.placeholders + $0.damaged } ?? 0 }
 
   package init() {}
 

@@ -1,23 +1,33 @@
 import Heartlog
-import HeartlogFormat
 import Testing
 
-@Suite("The example of checking a proof")
+@Suite("The examples of what happened to an item, and of proving it")
 struct ProofExampleTests {
-  private func check(_ bytes: [UInt8]) throws {
-    guard case .event(let proof) = try ProofFile(bytes) else { return }
-    guard let phone = KeyReference("3f9a12c0d4e85b6791ac0f2b37de4c58") else { return }
-    guard phone.matches(proof.checkpoint.key) else { return }
-    print(proof.event, proof.commit.wallTime, proof.checkpoint.witnesses)
+  nonisolated struct Recipe: FavoriteItem {
+    static let library = "recipes"
+
+    let id: String
   }
 
-  @Test("a proof is read, and anything else is refused")
+  @Test("an item's history, a proof of it, and a file that is none")
   func example() throws {
     let store = try FavoritesStore.inMemory()
-    try store.library("papers").add("2403.01234v2")
-    let id = EventID(replica: store.replica, sequence: SequenceNumber(rawValue: 1))
-    let bytes = ProofFile.event(try store.proof(of: id)).bytes
-    try check(bytes)
-    #expect(throws: MalformedError.self) { try check(Array(bytes.dropLast())) }
+    let recipes = try store.favorites(of: Recipe.self)
+    try recipes.toggle("ribollita")
+    try recipes.toggle("ribollita")
+
+    let history = try recipes.history(of: "ribollita")
+    for change in history { print(change.date, change.event.action, change.origin ?? "") }
+    let file = try store.proof(of: history[0].id).bytes
+
+    let proof = try Proof(file)
+    let isOfThisPhone = proof.isSigned(by: "3f9a12c0d4e85b6791ac0f2b37de4c58")
+    print(proof.change?.event as Any, isOfThisPhone, proof.witnesses)
+
+    #expect(history.map(\.event.action.isFavorite) == [true, false])
+    #expect(proof.change == history[0] && !isOfThisPhone && proof.witnesses.isEmpty)
+    #expect(proof.isSigned(by: store.replica.description))
+    let error = #expect(throws: HeartlogError.self) { try Proof(Array(file.dropLast())) }
+    #expect(error?.code == .invalid)
   }
 }

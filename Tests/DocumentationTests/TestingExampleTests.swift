@@ -108,7 +108,7 @@ struct TestingTextTests {
     options.access = .readOnly
     #expect(code { try write(FavoritesStore(at: folder, options: options)) } == .readOnly)
     options.access = .readWrite
-    options.lockMillisecondsMax = 0
+    options.lockTimeout = .zero
     let other = try FavoritesStore(at: folder, options: options)
     let nested = code {
       try store.write {

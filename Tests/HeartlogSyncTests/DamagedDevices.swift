@@ -23,7 +23,7 @@ struct DamagedDevices {
     var options = StoreOptions()
     options.name = name
     options.snapshots = .manual
-    options.lockMillisecondsMax = 2
+    options.lockTimeout = .milliseconds(2)
     options.changeStorage = {
       $0.segmentBytesMax = 5_000
       $0.sealsInBackground = false

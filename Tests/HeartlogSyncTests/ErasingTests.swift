@@ -104,8 +104,8 @@ struct ErasingTests {
     try phone.store.snapshot()
     try laptop.store.snapshot()
     let events = try phone.store.allEvents { $0.item == "before" || $0.item == "behind" }
-    let proofs = try events.map { try phone.store.proof(of: $0) }
-    let regretted = try phone.store.proof(
+    let proofs = try events.map { try phone.store.eventProof(of: $0) }
+    let regretted = try phone.store.eventProof(
       of: try #require(try phone.store.allEvents { $0.item == "regretted-id" }.first))
     let roots = try phone.store.roots()
 
@@ -131,7 +131,7 @@ struct ErasingTests {
     }
     #expect(try tablet.sync(phone).erasure.eventCount == 0)
     for proof in proofs { #expect(try ProofFile(ProofFile.event(proof).bytes) == .event(proof)) }
-    for event in events { _ = try laptop.store.proof(of: event) }
+    for event in events { _ = try laptop.store.eventProof(of: event) }
     // A proof that was given away shows what it showed.
     #expect(try ProofFile(ProofFile.event(regretted).bytes) == .event(regretted))
     #expect(throws: HeartlogError.self) { try phone.store.erase("regretted-id", in: "papers") }

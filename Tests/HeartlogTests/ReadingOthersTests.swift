@@ -56,7 +56,7 @@ struct ReadingOthersTests {
   @Test("a read does not wait for a writer that holds the lock")
   func lockedStore() throws {
     let writer = try test.open()
-    let reader = try test.open { $0.lockMillisecondsMax = 0 }
+    let reader = try test.open { $0.lockTimeout = .zero }
     try writer.records.add(Record(id: 1, title: "a"))
     try writer.write {
       try writer.records.add(Record(id: 2, title: "b"))

@@ -29,7 +29,7 @@ struct RestTests {
   @Test("holds no lock, so others write at once", arguments: [Durability.buffered, .durable])
   func lock(_ durability: Durability) throws {
     let frozen = try openFrozen(durability)
-    let other = try test.open { $0.lockMillisecondsMax = 0 }
+    let other = try test.open { $0.lockTimeout = .zero }
     // A series of commits keeps the lock, as a buffered commit does.
     for id in 1...20 { try frozen.records.add(Record(id: id, title: "a")) }
     #expect(throws: HeartlogError.self) { try other.records.remove(1) }
@@ -98,7 +98,7 @@ struct RestTests {
   @Test("a task's rest comes after the writes that it awaits")
   func tasks() async throws {
     let store = try test.open { $0.durability = .buffered }
-    let other = try test.open { $0.lockMillisecondsMax = 0 }
+    let other = try test.open { $0.lockTimeout = .zero }
     await withTaskGroup { group in
       for id in 1...10 {
         group.addTask { _ = try? await store.records.add(Record(id: id, title: "a")) }

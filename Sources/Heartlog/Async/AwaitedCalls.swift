@@ -44,7 +44,7 @@ extension FavoritesStore {
 
   /// Like `write`, but returns the commit too; nil if there was nothing to write.
   @discardableResult
-  public func commit<R: Sendable>(
+  package func commit<R: Sendable>(
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil,
     _ body: @escaping @Sendable () throws -> R
   ) async throws -> (result: R, commit: Commit?) {

@@ -55,7 +55,7 @@ enum ProveCommand: Command {
         try store.historyProof(from: try start.point(in: store), to: try end.point(in: store)))
     } else {
       guard case .event(let id) = try end.point(in: store) else { preconditionFailure("checked above") }
-      proof = .event(try store.proof(of: id))
+      proof = .event(try store.eventProof(of: id))
     }
     let path = arguments.text(Self.file) ?? proof.name
     let bytes = proof.bytes

@@ -70,30 +70,20 @@ package final class ChangeHub: Sendable {
   package var hasListeners: Bool { listenerCount.load(ordering: .acquiring) > 0 }
 
   /// Delivers a commit that has just become part of the state.
-  ///
-  /// - Parameter heads: the heads of the state before the commit.
-  package func tell(_ commit: Commit, before heads: () -> [Head]) {
+  package func tell(_ commit: Commit) {
     guard hasListeners else { return }
-    let changes = commit.records.enumerated().compactMap { index, record in
-      record.event.map { event in
-        Change(
-          id: commit.eventID(at: index), commit: commit.number, stamp: commit.stamp,
-          wallTime: commit.wallTime,
-          origin: commit.origin, event: event)
-      }
-    }
+    let changes = commit.records.indices.compactMap { Change(at: $0, in: commit) }
     for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) {
-      subscription.offer(changes, after: heads)
+      subscription.offer(changes)
     }
     wake()
   }
 
   /// Tells all subscribers that the state was built anew, because some of the log is no longer there.
-  package func tellRestart(heads: () -> [Head]) {
+  package func tellRestart() {
     guard hasListeners else { return }
-    let heads = heads()
     for subscription in state.withLock({ $0.listeners.compactMap(\.subscription) }) {
-      subscription.offerMissed(after: heads)
+      subscription.offerMissed()
     }
   }
 
@@ -131,8 +121,8 @@ package final class ChangeSubscription: Sendable {
     var waiting: [ChangeNotice] = []
     /// How many of `waiting` were delivered. They are removed together, which keeps each delivery cheap.
     var handedOut = 0
-    /// The heads that the reader had received when the first change was left out.
-    var missedAfter: [Head]?
+    /// Whether changes were left out.
+    var hasMissed = false
     var reader: CheckedContinuation<ChangeNotice?, Never>?
     var isFinished = false
 
@@ -147,8 +137,8 @@ package final class ChangeSubscription: Sendable {
         }
         return waiting[handedOut]
       }
-      defer { missedAfter = nil }
-      return missedAfter.map { .missed(after: $0) }
+      defer { hasMissed = false }
+      return hasMissed ? .missed : nil
     }
   }
 
@@ -165,24 +155,19 @@ package final class ChangeSubscription: Sendable {
   deinit { for hub in hubs { hub.removeFinishedListeners() } }
 
   /// Tells the reader to reload what it shows, because the state was built anew.
-  ///
-  /// - Parameter heads: the heads of the state.
-  package func offerMissed(after heads: [Head]) {
-    deliver { $0.missedAfter = $0.missedAfter ?? heads }
-  }
+  package func offerMissed() { deliver { $0.hasMissed = true } }
 
-  /// - Parameter heads: the heads before these changes.
-  package func offer(_ changes: [Change], after heads: () -> [Head]) {
+  package func offer(_ changes: [Change]) {
     let wanted =
       library.map { library in changes.filter { $0.event.library.utf8.elementsEqual(library.utf8) } }
       ?? changes
     guard !wanted.isEmpty else { return }
     deliver { state in
-      guard state.missedAfter == nil else { return }
+      guard !state.hasMissed else { return }
       if state.waiting.count - state.handedOut + wanted.count <= Self.changesMax {
         state.waiting += wanted.map(ChangeNotice.change)
       } else {
-        state.missedAfter = heads()
+        state.hasMissed = true
       }
     }
   }
@@ -240,29 +225,12 @@ package final class ChangeSubscription: Sendable {
   package var isFinished: Bool { state.withLock(\.isFinished) }
 }
 
-/// An event that has just become part of the state, written by this store, another process or another replica.
-public struct Change: Hashable, Sendable {
-  /// The identity of the event: its replica and its sequence number there.
-  public let id: EventID
-  /// The commit in its replica's stream that contains the event.
-  public let commit: CommitNumber
-  /// The commit's timestamp. Together with `id` it decides which of two changes is later.
-  public let stamp: HybridTimestamp
-  /// The wall time of the device that wrote it, in milliseconds since 1970.
-  public let wallTime: Milliseconds
-  /// The origin of the commit: an app's name, "cli", "import:bibtex".
-  public let origin: String?
-  /// The event: library, item, action, fields.
-  public let event: Event
-}
-
 /// An element of a stream of changes.
 public enum ChangeNotice: Hashable, Sendable {
   /// An event became part of the state. A later write that was already there may take precedence over it.
   case change(Change)
-  /// The reader was too slow, and changes were left out. It has received those up to these heads. It should reload what it shows; the
-  /// changes that follow are complete again.
-  case missed(after: [Head])
+  /// The reader was too slow, and changes were left out. It should reload what it shows; the changes that follow are complete again.
+  case missed
 }
 
 /// The changes of a store or of one library, as they are acknowledged.

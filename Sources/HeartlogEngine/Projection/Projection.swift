@@ -74,7 +74,7 @@ package class Projection: @unchecked Sendable {
       if content.restarted?.apply(commit) != nil { return false }
       return content.state.apply(commit)
     }
-    if isNew { tell(commit) }
+    if isNew { hub.tell(commit) }
   }
 
   /// Like `receive` of a commit, for consecutive commits in place. The rows are only valid until the call returns.
@@ -85,7 +85,7 @@ package class Projection: @unchecked Sendable {
     }
     guard hub.hasListeners, known.count < rows.count else { return }
     let old = Set(known)
-    for (index, row) in rows.enumerated() where !old.contains(index) { tell(row.commit()) }
+    for (index, row) in rows.enumerated() where !old.contains(index) { hub.tell(row.commit()) }
   }
 
   /// Like `receive` of a commit, for a run of consecutive commits that are from the log or were just shipped here.
@@ -98,7 +98,7 @@ package class Projection: @unchecked Sendable {
       return content.state.countingChanges { $0.apply(block, new: &new) }
     }
     guard hub.hasListeners, !new.isEmpty else { return changedItems }
-    for commits in new { for commit in block.cut(to: commits).commits() { tell(commit) } }
+    for commits in new { for commit in block.cut(to: commits).commits() { hub.tell(commit) } }
     return changedItems
   }
 
@@ -127,7 +127,7 @@ package class Projection: @unchecked Sendable {
       if let restarted = content.restarted { content.state = restarted }
       content.restarted = nil
     }
-    hub.tellRestart { read(\.heads) }
+    hub.tellRestart()
   }
 
   /// Publishes acknowledged commits of this process.
@@ -135,17 +135,7 @@ package class Projection: @unchecked Sendable {
     // One commit at a time, so that a draft waits for at most one commit.
     for pending in commits { change { content in _ = content.state.apply(pending.commit) } }
     guard hub.hasListeners else { return }
-    for pending in commits { tell(pending.commit) }
-  }
-
-  private func tell(_ commit: Commit) {
-    hub.tell(commit) {
-      let before = CommitNumber(rawValue: commit.number.rawValue - 1)
-      return self.read { $0.heads }.compactMap { head in
-        guard head.replica == commit.replica else { return head }
-        return before.rawValue > 0 ? Head(replica: head.replica, commit: before) : nil
-      }
-    }
+    for pending in commits { hub.tell(pending.commit) }
   }
 
   /// Reads the acknowledged state. If the snapshot turns out to be damaged, `body` is run again on a state rebuilt without it.

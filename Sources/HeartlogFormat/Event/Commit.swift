@@ -1,9 +1,9 @@
 /// A replica and the last of its commits that has been seen.
-public struct Head: Hashable, Sendable {
+package struct Head: Hashable, Sendable {
   /// The replica that wrote the commit.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The number of the commit.
-  public let commit: CommitNumber
+  package let commit: CommitNumber
 
   /// The head of a replica at a commit.
   package init(replica: ReplicaID, commit: CommitNumber) {
@@ -13,32 +13,32 @@ public struct Head: Hashable, Sendable {
 }
 
 /// The atomic unit of the log: one call, one stamp, one wall time, one or more events.
-public struct Commit: Hashable, Sendable {
+package struct Commit: Hashable, Sendable {
   /// The replica that wrote it.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// Its number in the replica's stream.
-  public let number: CommitNumber
+  package let number: CommitNumber
   /// The sequence number of the first event; the others follow without a gap.
   package let firstSequence: SequenceNumber
   /// Its stamp, which rises strictly along a stream.
-  public let stamp: HybridTimestamp
+  package let stamp: HybridTimestamp
   /// The device's time when it was written: milliseconds since 1970, never negative.
-  public let wallTime: Milliseconds
+  package let wallTime: Milliseconds
   /// The writer: "cli", "import:bibtex", an app's name. 1 to `Limits.originBytesMax` bytes without control
   /// characters.
-  public let origin: String?
+  package let origin: String?
   /// The heads of other replicas that changed since this replica's last commit, sorted by replica.
-  public let heads: [Head]
+  package let heads: [Head]
   /// Sorted by tag, without duplicates.
   package let unknownMembers: [UnknownMember]
   /// The storage of `records`.
   package let contents: EventRecords
 
   /// 1 to `Limits.commitEventsMax` records.
-  public var records: [EventRecord] { contents.array }
+  package var records: [EventRecord] { contents.array }
 
   /// The number of events.
-  public var eventCount: Int { contents.count }
+  package var eventCount: Int { contents.count }
 
   /// Creates a commit from its parts without checking them; see `validate`.
   package init(
@@ -72,7 +72,7 @@ public struct Commit: Hashable, Sendable {
   package var nextSequence: SequenceNumber { header.nextSequence }
 
   /// The identity of the event at `index` in `records`.
-  public func eventID(at index: Int) -> EventID {
+  package func eventID(at index: Int) -> EventID {
     EventID(
       replica: replica, sequence: SequenceNumber(rawValue: firstSequence.rawValue &+ UInt64(index)))
   }

@@ -68,7 +68,7 @@ public struct Event: Hashable, Sendable {
 }
 
 /// An entry of a commit: an event, or a placeholder for one.
-public enum EventRecord: Hashable, Sendable {
+@usableFromInline package enum EventRecord: Hashable, Sendable {
   /// An event with its content.
   case event(Event)
   /// An event whose content is withheld or erased. Its hash keeps the stream verifiable.
@@ -80,7 +80,7 @@ public enum EventRecord: Hashable, Sendable {
   var isWithheld: Bool { if case .withheld = self { true } else { false } }
 
   /// The event; nil if its content is missing or unknown.
-  public var event: Event? {
+  package var event: Event? {
     if case .event(let event) = self { event } else { nil }
   }
 }
@@ -216,7 +216,7 @@ extension FieldValue {
   }
 
   /// Whether the value clears a field.
-  public var isNull: Bool { if case .null = self { true } else { false } }
+  package var isNull: Bool { if case .null = self { true } else { false } }
 }
 
 extension Field {

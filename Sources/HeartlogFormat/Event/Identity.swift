@@ -3,9 +3,9 @@
 /// 128 random bits, written as 32 lowercase hexadecimal digits. Replicas compare by their bytes.
 public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The first eight bytes, as a big-endian integer.
-  public let high: UInt64
+  package let high: UInt64
   /// The last eight bytes, as a big-endian integer.
-  public let low: UInt64
+  package let low: UInt64
 
   /// Creates an identity from two big-endian halves.
   package init(high: UInt64, low: UInt64) {
@@ -39,7 +39,7 @@ public struct ReplicaID: Hashable, Sendable, Comparable, CustomStringConvertible
   }
 
   /// The 16 bytes, most significant first.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     (0..<16).map { index in
       let word = index < 8 ? high : low
       return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index % 8)))
@@ -97,7 +97,7 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The id of a vault, which is the set of replicas that belong together: 128 random bits.
-public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   private let high: UInt64
   private let low: UInt64
 
@@ -114,7 +114,7 @@ public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   }
 
   /// Reads 32 lower-case hexadecimal digits; nil for any other text.
-  public init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     guard let bytes = Hexadecimal.bytes(text) else { return nil }
     self.init(bytes: bytes)
     guard description == text else { return nil }
@@ -129,8 +129,8 @@ public struct VaultID: Hashable, Sendable, Comparable, CustomStringConvertible {
   package var bytes: [UInt8] { high.bigEndianBytes + low.bigEndianBytes }
 
   /// Orders by bytes.
-  public static func < (a: VaultID, b: VaultID) -> Bool { (a.high, a.low) < (b.high, b.low) }
+  package static func < (a: VaultID, b: VaultID) -> Bool { (a.high, a.low) < (b.high, b.low) }
 
   /// 32 lower-case hexadecimal digits.
-  public var description: String { Hexadecimal.text(bytes) }
+  package var description: String { Hexadecimal.text(bytes) }
 }

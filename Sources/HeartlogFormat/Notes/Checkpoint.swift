@@ -1,13 +1,13 @@
 /// How far a stream has come: the root of its tree over its first commits, in the words of its owner. Source: C2SP tlog-checkpoint.
-public struct Checkpoint: Hashable, Sendable {
+package struct Checkpoint: Hashable, Sendable {
   /// The vault that the stream belongs to.
-  public let vault: VaultID
+  package let vault: VaultID
   /// The replica whose stream it is.
-  public let replica: ReplicaID
+  package let replica: ReplicaID
   /// The number of commits; at least 1.
-  public let size: UInt64
+  package let size: UInt64
   /// The root of the tree over these commits.
-  public let root: HeartlogDigest
+  package let root: HeartlogDigest
 
   /// Creates a checkpoint.
   package init(vault: VaultID, replica: ReplicaID, size: UInt64, root: HeartlogDigest) {
@@ -43,13 +43,13 @@ public struct Checkpoint: Hashable, Sendable {
 }
 
 /// A checkpoint with the signature of its owner and those of witnesses. The key is part of it, so it can be verified alone.
-public struct SignedCheckpoint: Hashable, Sendable {
+package struct SignedCheckpoint: Hashable, Sendable {
   /// What is signed.
-  public let checkpoint: Checkpoint
+  package let checkpoint: Checkpoint
   /// The owner's key. Its hash is the replica's id.
-  public let key: PublicKey
+  package let key: PublicKey
   /// The text with all signatures.
-  public private(set) var note: SignedNote
+  package private(set) var note: SignedNote
 
   /// The most cosignatures that are kept.
   package static let cosignaturesMax = 64

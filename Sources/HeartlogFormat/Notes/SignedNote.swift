@@ -1,5 +1,5 @@
 /// A text with signatures. Source: C2SP signed-note.
-public struct SignedNote: Hashable, Sendable {
+package struct SignedNote: Hashable, Sendable {
   /// The text that is signed: lines that each end with a line feed.
   package let text: String
   /// The lines below the text, in their order. A note has at least one.
@@ -24,7 +24,7 @@ public struct SignedNote: Hashable, Sendable {
   /// Parses a note.
   ///
   /// - Throws: `MalformedError`.
-  public init(_ bytes: [UInt8]) throws(MalformedError) {
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
     guard bytes.count <= Self.bytesMax, let whole = String(validating: bytes, as: UTF8.self),
       Self.isPlain(whole)
     else { throw MalformedError("a note that is not plain text of at most \(Self.bytesMax) bytes") }
@@ -43,7 +43,7 @@ public struct SignedNote: Hashable, Sendable {
   }
 
   /// The note as it is stored and sent.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     Array((text + "\n" + signatures.map { $0.line + "\n" }.joined()).utf8)
   }
 

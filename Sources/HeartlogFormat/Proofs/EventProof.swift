@@ -1,19 +1,19 @@
 /// That a replica wrote an event, in a commit of its stream that a signed checkpoint covers. Every value is verified.
-public struct EventProof: Hashable, Sendable {
+package struct EventProof: Hashable, Sendable {
   /// The commit. Its other events are withheld: only their hashes are known.
-  public let commit: Commit
+  package let commit: Commit
   /// The number of events before the event in its commit.
-  public let index: Int
+  package let index: Int
   /// The checkpoint that covers the commit, signed by the replica that wrote it.
-  public let checkpoint: WitnessedCheckpoint
+  package let checkpoint: WitnessedCheckpoint
   private let row: [UInt8]
   private let salt: Salt
   private let path: [Digest]
 
   /// The event, or what is kept of an event of a later version.
-  public var event: EventRecord { commit.records[index] }
+  package var event: EventRecord { commit.records[index] }
   /// The event's identity.
-  public var id: EventID { commit.eventID(at: index) }
+  package var id: EventID { commit.eventID(at: index) }
 
   /// Makes a proof.
   ///
@@ -80,19 +80,19 @@ public struct EventProof: Hashable, Sendable {
 
 /// That the first commits of a stream are still those that they were: a later checkpoint covers them unchanged, and everything that was
 /// proven of them stays proven. Every value is verified.
-public struct HistoryProof: Hashable, Sendable {
+package struct HistoryProof: Hashable, Sendable {
   /// The number of first commits.
-  public let size: UInt64
+  package let size: UInt64
   /// The root of the tree over them.
-  public let root: HeartlogDigest
+  package let root: HeartlogDigest
   /// The checkpoint of these first commits; nil if the proof has only their root, which is compared by whoever knows it.
-  public let earlier: WitnessedCheckpoint?
+  package let earlier: WitnessedCheckpoint?
   /// A checkpoint that covers at least as many commits.
-  public let later: WitnessedCheckpoint
+  package let later: WitnessedCheckpoint
   private let path: [Digest]
 
   /// The replica that writes the stream.
-  public var replica: ReplicaID { later.checkpoint.replica }
+  package var replica: ReplicaID { later.checkpoint.replica }
 
   /// Makes a proof for the first commits of a stream.
   ///
@@ -154,16 +154,16 @@ public struct HistoryProof: Hashable, Sendable {
 ///
 /// The later checkpoint's history begins with other commits than the earlier checkpoint covers. Two checkpoints alone do not show this
 /// unless they are of the same size: the path shows which root the later history had at the earlier size.
-public struct ForkProof: Hashable, Sendable {
+package struct ForkProof: Hashable, Sendable {
   /// A checkpoint that the later history contradicts.
-  public let earlier: WitnessedCheckpoint
+  package let earlier: WitnessedCheckpoint
   /// That the later history had another root at the same size.
-  public let history: HistoryProof
+  package let history: HistoryProof
 
   /// The checkpoint of the later history.
-  public var later: WitnessedCheckpoint { history.later }
+  package var later: WitnessedCheckpoint { history.later }
   /// The replica whose key signed both.
-  public var replica: ReplicaID { history.replica }
+  package var replica: ReplicaID { history.replica }
 
   /// Joins both parts.
   ///

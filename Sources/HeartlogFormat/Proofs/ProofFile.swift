@@ -1,5 +1,5 @@
 /// A file that proves something about a stream, to anyone, with nothing but the file. Source: docs/audit.md.
-public enum ProofFile: Hashable, Sendable {
+package enum ProofFile: Hashable, Sendable {
   /// That a replica wrote an event.
   case event(EventProof)
   /// That the history of a stream was only added to.
@@ -12,7 +12,7 @@ public enum ProofFile: Hashable, Sendable {
   /// A valid file proves what it says of the owner of the key in it. Whose key that is, it cannot say: see `KeyReference`.
   ///
   /// - Throws: `MalformedError`: the file is not a proof, or it proves nothing.
-  public init(_ bytes: [UInt8]) throws(MalformedError) {
+  package init(_ bytes: [UInt8]) throws(MalformedError) {
     guard bytes.count <= Self.bytesMax else {
       throw MalformedError("a file of \(bytes.count) bytes, the most for a proof is \(Self.bytesMax)")
     }
@@ -35,7 +35,7 @@ public enum ProofFile: Hashable, Sendable {
   }
 
   /// The file.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = ByteWriter(Self.magic)
     switch self {
     case .event(let proof):
@@ -52,7 +52,7 @@ public enum ProofFile: Hashable, Sendable {
   }
 
   /// The checkpoint that covers what is proven.
-  public var checkpoint: WitnessedCheckpoint {
+  package var checkpoint: WitnessedCheckpoint {
     switch self {
     case .event(let proof): proof.checkpoint
     case .history(let proof): proof.later
@@ -90,24 +90,24 @@ extension ByteWriter {
 }
 
 /// A checkpoint with the keys of its witnesses, so that all its signatures are verified without a store.
-public struct WitnessedCheckpoint: Hashable, Sendable {
+package struct WitnessedCheckpoint: Hashable, Sendable {
   /// The checkpoint with all its signatures. Each is valid.
-  public let signed: SignedCheckpoint
+  package let signed: SignedCheckpoint
   /// Who has seen the checkpoint, and none that contradicts it, sorted by replica.
-  public let witnesses: [Witness]
+  package let witnesses: [Witness]
 
   /// Who has seen a checkpoint, and when.
-  public struct Witness: Hashable, Sendable {
+  package struct Witness: Hashable, Sendable {
     /// The witness's key.
-    public let key: PublicKey
+    package let key: PublicKey
     /// When it signed by its own clock, in seconds since 1970.
-    public let seconds: UInt64
+    package let seconds: UInt64
   }
 
   /// What is signed.
-  public var checkpoint: Checkpoint { signed.checkpoint }
+  package var checkpoint: Checkpoint { signed.checkpoint }
   /// The owner's key.
-  public var key: PublicKey { signed.key }
+  package var key: PublicKey { signed.key }
 
   /// Keeps the witnesses whose keys are known and whose signatures are valid, and leaves out all other signatures.
   ///

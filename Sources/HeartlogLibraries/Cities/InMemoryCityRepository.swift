@@ -56,7 +56,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
       state.unlisted = favorites.filter { unlisted.contains($0.key) }
       state.catalog = catalog
     }
-    hub.tellRestart { [] }
+    hub.tellRestart()
   }
 
   // MARK: - Reading
@@ -90,7 +90,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   /// Toggles the flag in memory only. An app with a store uses `ToggleFavoriteCityUseCase` instead.
   @discardableResult
   public func toggleFavorite(for city: City) -> Bool {
-    defer { hub.tellRestart { [] } }
+    defer { hub.tellRestart() }
     return state.withLock { state in
       let isFavorite =
         state.catalog.first[city.id].map { state.flags[$0] } ?? (state.unlisted[city.id] != nil)
@@ -149,7 +149,7 @@ public final class InMemoryCityRepository: CityRepository, FavoriteCityRepositor
   private func withState<R: Sendable>(
     _ body: (inout State) throws(HeartlogError) -> R
   ) throws(HeartlogError) -> R {
-    defer { hub.tellRestart { [] } }
+    defer { hub.tellRestart() }
     return try state.withLock { state in
       Result { () throws(HeartlogError) in try body(&state) }
     }.get()

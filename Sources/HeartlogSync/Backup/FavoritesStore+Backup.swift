@@ -4,13 +4,13 @@ import HeartlogFiles
 /// What a backup contains.
 public struct BackupReport: Hashable, Sendable {
   /// The number of streams.
-  public let streams: Int
+  package let streams: Int
   /// The number of commits.
   public let commits: UInt64
   /// The number of events.
   public let events: UInt64
   /// The digest of the state of these commits: see `FavoritesStore.digest`.
-  public let digest: HeartlogDigest
+  package let digest: HeartlogDigest
   /// The commits that were not in the backup before; 0 unless it was just written.
   public internal(set) var newCommits: UInt64 = 0
   /// The bytes that were written to the backup.

@@ -5,8 +5,8 @@ import HeartlogFiles
 /// A carrier that runs a program which serves a store on its standard input and output. On iOS and visionOS the system lets an app start none.
 @available(tvOS, unavailable)
 @available(watchOS, unavailable)
-public struct CommandCarrier: Carrier {
-  public let description: String
+package struct CommandCarrier: Carrier {
+  package let description: String
   private enum Command: Hashable {
     case shell(String)
     case ssh(SSHAddress, program: String)
@@ -20,7 +20,7 @@ public struct CommandCarrier: Carrier {
   }
 
   /// Returns a carrier that runs `command` with `/bin/sh`.
-  public static func shell(_ command: String) throws(HeartlogError) -> CommandCarrier {
+  package static func shell(_ command: String) throws(HeartlogError) -> CommandCarrier {
     guard !command.isEmpty, !command.utf8.contains(0) else {
       throw HeartlogError(.invalid, "the command is empty or contains a zero byte")
     }
@@ -32,7 +32,7 @@ public struct CommandCarrier: Carrier {
   /// - Parameters:
   ///   - address: the machine, and the store's folder on it.
   ///   - program: the program to run instead of `ssh`.
-  public static func ssh(_ address: SSHAddress, program: String? = nil) -> CommandCarrier {
+  package static func ssh(_ address: SSHAddress, program: String? = nil) -> CommandCarrier {
     CommandCarrier(.ssh(address, program: program ?? "ssh"), description: address.description)
   }
 
@@ -46,7 +46,7 @@ public struct CommandCarrier: Carrier {
     }
   }
 
-  public func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
+  package func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
     // If a store is damaged, the report already says why the command failed.
     try hold("serve --stdio", options, isDone: { (report: SyncReport) in report.isComplete }) {
       (channel) throws(HeartlogError) in
@@ -117,14 +117,14 @@ extension CommandCarrier: PairingCarrier {
 ///
 /// The path is absolute; `/~/…` starts in the user's home directory, as in git addresses. Nothing is
 /// percent-decoded. The address contains no password: ssh asks for one, or uses a key.
-public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
-  public let description: String
+package struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
+  package let description: String
   /// The host, with the user if the address names one.
-  public let host: String
+  package let host: String
   /// The port; `nil` for the default of ssh.
-  public let port: Int?
+  package let port: Int?
   /// The path of the store, as it is passed to the other machine.
-  public let path: String
+  package let path: String
 
   static let scheme = "ssh://"
 
@@ -132,7 +132,7 @@ public struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Throws: `invalid` if the text is no such address, if ssh would take the host or user for an option, or
   ///   if there is a password, which the error does not contain.
-  public init(_ text: String) throws(HeartlogError) {
+  package init(_ text: String) throws(HeartlogError) {
     guard text.hasPrefix(Self.scheme) else {
       throw HeartlogError(.invalid, "the address does not begin with \(Self.scheme)")
     }

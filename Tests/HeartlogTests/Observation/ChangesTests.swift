@@ -39,7 +39,7 @@ struct ChangesTests {
 
   private struct Missing: Error {}
 
-  @Test("a slow reader is told once that it missed some, and from where; then all is complete again")
+  @Test("a slow reader is told once that it missed some; then all is complete again")
   func slowReader() async throws {
     let store = try test.open { $0.durability = .buffered }
     let library = try store.library("papers")
@@ -48,16 +48,15 @@ struct ChangesTests {
     for number in 0..<many { try library.add("\(number)") }
     var iterator = changes.makeAsyncIterator()
     var count = 0
-    var missed: [Head]?
-    while missed == nil {
+    var hasMissed = false
+    while !hasMissed {
       switch await iterator.next() {
       case .change: count += 1
-      case .missed(let heads): missed = heads
+      case .missed: hasMissed = true
       case nil: throw Missing()
       }
     }
     #expect(count == ChangeSubscription.changesMax)
-    #expect(missed == [Head(replica: store.replica, commit: CommitNumber(rawValue: UInt64(count)))])
     try library.add("last")
     guard case .change(let change)? = await iterator.next() else { throw Missing() }
     #expect(change.event.item == "last" && change.commit.rawValue == UInt64(many) + 1)

@@ -76,7 +76,7 @@ final class Device: @unchecked Sendable {
   func options(of process: SimulatedProcess) -> StoreOptions {
     var options = StoreOptions()
     options.snapshots = .manual
-    options.lockMillisecondsMax = 200
+    options.lockTimeout = .milliseconds(200)
     options.deviceKey = signs ? .folder : .none
     options.clock = { [weak self] in self?.now() ?? 0 }
     let random = random
