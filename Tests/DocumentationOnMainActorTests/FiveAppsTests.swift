@@ -1,0 +1,1 @@
+../DocumentationTests/FiveAppsTests.swift
