@@ -54,7 +54,8 @@ public struct StoreOptions: Sendable {
   package var storage: StorageOptions {
     var storage = StorageOptions()
     storage.access = access
-    storage.lockMillisecondsMax = Int(clamping: lockTimeout.wholeMilliseconds)
+    // A year is for ever.
+    storage.lockMillisecondsMax = Int(min(lockTimeout.wholeMilliseconds, 365 * 86_400_000))
     storage.random = random
     storage.trace = trace
     storage.keys = deviceKey

@@ -130,7 +130,7 @@ extension FavoritesStore {
 public enum UndoScope: Hashable, Sendable {
   /// These events, of any device.
   case events([EventID])
-  /// This commit, of any device: the one that `commit(origin:durability:time:_:)` returned, for example.
+  /// This commit, of any device: that of a `Change`, for example.
   case commit(ReplicaID, CommitNumber)
   /// The last commits of this device: at least 1. If there are fewer, all of them.
   case lastCommits(Int)

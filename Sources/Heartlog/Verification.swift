@@ -2,7 +2,7 @@ import HeartlogFiles
 import HeartlogFormat
 import HeartlogEngine
 
-/// The result of verifying a store.
+/// What verifying a store found: damage of streams, and what is wrong with snapshots, on which the log does not depend.
 public struct StoreVerification: Sendable {
   /// The streams, sorted by replica.
   package let streams: [StreamVerification]
@@ -31,8 +31,6 @@ extension FavoritesStore {
   /// snapshots, heads and the lock page agree with each other.
   ///
   /// - Parameter progress: called from time to time on the calling thread, with the bytes read so far and in total.
-  /// - Returns: for each stream, its commits, its root, and the damage that ends its undamaged part; for each snapshot, what is wrong with
-  ///   it.
   /// - Throws: `inputOutput` if a file cannot be read. Damage does not throw; it is reported as a finding.
   public func verify(progress: LogProgress? = nil) throws(HeartlogError) -> StoreVerification {
     try Self.verify(at: path, on: fileSystem, progress: progress)

@@ -6,7 +6,7 @@ import Synchronization
 /// can contain these.
 ///
 /// Source: SplitMix64, Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
-public final class SeededRandom: Sendable {
+package final class SeededRandom: Sendable {
   private let state: Mutex<UInt64>
 
   /// The seed of a generated test, which it prints: what `SEED` in the environment says, otherwise another in each run.
@@ -17,10 +17,10 @@ public final class SeededRandom: Sendable {
   }
 
   /// Creates a generator. Each seed has its own sequence.
-  public init(seed: UInt64) { state = Mutex(seed) }
+  package init(seed: UInt64) { state = Mutex(seed) }
 
   /// The next number. Concurrent callers get different ones.
-  public func next() -> UInt64 {
+  package func next() -> UInt64 {
     state.withLock { state in
       state &+= 0x9E37_79B9_7F4A_7C15
       var mixed = state

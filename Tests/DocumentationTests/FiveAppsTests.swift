@@ -12,7 +12,8 @@ struct FiveAppsTests {
   @Test("archives")
   func archives() throws {
     let archives = try FavoriteArchives(store)
-    let metaData = ArchiveMetaData(identifier: "gd77-05-08", archiveTitle: "Barton Hall", creator: ["Grateful Dead"])
+    let metaData = ArchiveMetaData(
+      identifier: "gd77-05-08", archiveTitle: "Barton Hall", creator: ["Grateful Dead"])
     try archives.save(metaData)
     #expect(throws: PlayerError.alreadyOnFavoriteArchives) { try archives.save(metaData) }
     #expect(archives.isFavorite("gd77-05-08") && archives.all().map(\.archiveTitle) == ["Barton Hall"])

@@ -34,6 +34,8 @@ struct ShippingTests {
     for device in [phone, tablet] { #expect(await device.syncInBackground()) }
     #expect(tablet.store.conflicts.isEmpty && phone.store.digest == tablet.store.digest)
 
+    await tablet.cloud.stop()
+    try await phone.prepareForSuspension()
     try FileManager.default.removeItem(at: cloud)
     await phone.becameActive()
     #expect(phone.status.contains("there is no folder"))
@@ -57,14 +59,18 @@ final class SyncedStore {
 extension SyncedStore {
   var status: String {
     if let error = cloud.error { return error.message }
-    if let report = cloud.report, !report.isComplete, report.unfinished == nil {
-      for stream in report.skipped { print("\(stream.name) waits: \(stream.reason)") }
-      return "Some favorites of other devices could not be read."
-    }
-    return cloud.isSyncing ? "Syncing" : "Up to date"
+    guard !cloud.isSyncing, cloud.lastSync != nil, let report = cloud.report else { return "Syncing" }
+    if report.unfinished != nil || report.waitingFiles > 0 { return "More to come" }
+    return report.isComplete ? "Up to date" : "Some favorites of other devices could not be read."
   }
 
   func becameActive() async { await cloud.sync() }
 
   func syncInBackground() async -> Bool { await cloud.sync(deadline: .now + .seconds(25)) }
+
+  func prepareForSuspension() async throws {
+    cloud.isPaused = true
+    await cloud.sync(deadline: .now + .seconds(3))
+    try await store.suspend()
+  }
 }

@@ -30,6 +30,28 @@ struct HubSyncTests {
     return nil
   }
 
+  @MainActor @Test("what another device puts arrives by itself, and not while that is paused")
+  func automatic() async throws {
+    let (_, devices, carriers) = try admitted(2)
+    let sync = AutomaticSync(
+      devices[1], carriers[1], every: .seconds(3_600), afterTap: .zero, SyncOptions())
+    func has(_ id: String) throws -> Bool { try devices[1].library("papers").contains(id) }
+    for id in ["a", "b"] {
+      try devices.toggle(id, on: 0)
+      _ = try carriers[0].sync(devices[0], options: SyncOptions())
+      while try !has(id) { try await Task.sleep(for: .milliseconds(2)) }
+    }
+    while sync.isSyncing { try await Task.sleep(for: .milliseconds(2)) }
+    sync.isPaused = true
+    try devices.toggle("c", on: 0)
+    _ = try carriers[0].sync(devices[0], options: SyncOptions())
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(try !has("c"))
+    sync.isPaused = false
+    while try !has("c") { try await Task.sleep(for: .milliseconds(2)) }
+    await sync.stop()
+  }
+
   @Test("have the same favorites afterwards, and one vault", arguments: 2...3, 1...3 as ClosedRange<UInt64>)
   func converge(count: Int, seed: UInt64) throws {
     let (_, devices, carriers) = try admitted(count, seed: seed)

@@ -10,16 +10,29 @@ import Testing
 struct AutomaticSyncTests {
   /// A place that counts syncs, and does what a test says.
   private final class CountedCarrier: Carrier {
+    typealias Action = @Sendable (SyncOptions) throws(HeartlogError) -> SyncReport
+
     let description = "a counted place"
-    let count = Mutex(0)
-    let action = Mutex<@Sendable (SyncOptions) throws(HeartlogError) -> SyncReport>({ _ in SyncReport() })
+    private let count = Mutex(0)
+    private let action = Mutex<Action>({ _ in SyncReport() })
+
+    var syncs: Int { count.withLock { $0 } }
+
+    func act(_ new: @escaping Action) { action.withLock { $0 = new } }
+
+    /// Takes the options of each sync, and goes on until it is over or has been told to.
+    func block(until isOver: @escaping @Sendable () -> Bool = { false }) {
+      act { options throws(HeartlogError) in
+        while !isOver(), !options.isOver { usleep(1_000) }
+        return options.isOver ? .unfinished(options) : SyncReport()
+      }
+    }
 
     func sync(_ store: FavoritesStore, options: SyncOptions) throws(HeartlogError) -> SyncReport {
       count.withLock { $0 += 1 }
-      return try action.withLock { $0 }(options)
+      let body = action.withLock { $0 }
+      return try body(options)
     }
-
-    var syncs: Int { count.withLock { $0 } }
   }
 
   private struct InVain: Error {}
@@ -33,20 +46,30 @@ struct AutomaticSyncTests {
     throw InVain()
   }
 
+  /// Lets go on what goes on by itself.
+  private func rest() async throws { try await Task.sleep(for: .milliseconds(50)) }
+
   private let store: FavoritesStore
   private let carrier = CountedCarrier()
 
   init() throws { store = try FavoritesStore.inMemory(clock: ManualClock()) }
 
-  private func start(every interval: Duration = .seconds(3_600), afterTap: Duration = .zero) -> AutomaticSync
-  {
-    store.syncAutomatically(with: carrier, every: interval, afterTap: afterTap)
+  private func start(
+    every interval: Duration = .seconds(3_600), afterTap delay: Duration = .zero
+  ) -> AutomaticSync {
+    AutomaticSync(store, carrier, every: interval, afterTap: delay, SyncOptions())
   }
 
-  @Test("syncs at once, after a tap, and at intervals")
-  func moments() async throws {
-    let sync = start()
+  /// One whose first sync is over.
+  private func started(afterTap delay: Duration = .zero) async throws -> AutomaticSync {
+    let sync = start(afterTap: delay)
     try await until { carrier.syncs == 1 && !sync.isSyncing }
+    return sync
+  }
+
+  @Test("syncs at once, after a tap, and at intervals; and no more once it is stopped")
+  func moments() async throws {
+    let sync = try await started()
     #expect(sync.lastSync != nil && sync.error == nil && sync.report?.isComplete == true)
     try store.library("papers").toggle("a")
     try await until { carrier.syncs == 2 }
@@ -56,91 +79,155 @@ struct AutomaticSyncTests {
     await often.stop()
     let count = carrier.syncs
     try store.library("papers").toggle("b")
-    try await Task.sleep(for: .milliseconds(50))
+    #expect(await often.sync() == false)
+    often.isPaused = true
+    often.isPaused = false
+    try await rest()
     #expect(carrier.syncs == count)
   }
 
-  @Test(
-    "a position that is written all the time causes no sync, and a value that a person wrote does")
-  func quietWrites() async throws {
+  @Test("a changed field waits longer than a tap, so that a position causes few syncs")
+  func fields() async throws {
     let library = try store.library("books")
-    let sync = start()
-    try await until { carrier.syncs == 1 && !sync.isSyncing }
-    try library.set([Field(name: "position", value: .double(1.5), isQuiet: true)], of: "a")
-    try await Task.sleep(for: .milliseconds(50))
+    let sync = try await started(afterTap: .milliseconds(500))
+    for position in 1...5 {
+      try library.set([Field(name: "position", value: .int64(Int64(position)))], of: "a")
+      try await Task.sleep(for: .milliseconds(10))
+    }
     #expect(carrier.syncs == 1)
-    try library.set([Field(name: "title", value: .string("A"))], of: "a")
-    try await until { carrier.syncs == 2 }
+    // The tap does not wait for the field, and takes it along.
+    try library.toggle("a")
+    try await until { carrier.syncs == 2 && !sync.isSyncing }
     await sync.stop()
   }
 
-  @Test("a failure shows, and is over with the next sync that works")
+  @Test("a failure shows, is tried again, and is over with the next sync that works")
   func failure() async throws {
-    carrier.action.withLock { action in
-      action = { _ throws(HeartlogError) in throw HeartlogError(.inputOutput, "no network") }
-    }
-    let sync = start()
-    try await until { sync.error != nil }
+    carrier.act { _ throws(HeartlogError) in throw HeartlogError(.inputOutput, "no network") }
+    let sync = start(every: .milliseconds(1))
+    try await until { carrier.syncs > 3 && sync.error != nil }
     #expect(sync.error?.message == "no network" && sync.lastSync == nil)
     #expect(await sync.sync() == false)
-    carrier.action.withLock { action in action = { _ in SyncReport() } }
-    #expect(await sync.sync())
-    #expect(sync.error == nil && sync.lastSync != nil)
+    carrier.act { _ in SyncReport() }
+    try await until { sync.error == nil }
+    #expect(sync.lastSync != nil)
     await sync.stop()
   }
 
-  @Test("while it is paused, only a sync that is asked for runs")
+  @Test("a sync of the app that failed is tried again, too")
+  func failureOfTheApp() async throws {
+    let sync = start(every: .milliseconds(300))
+    try await until { carrier.syncs >= 1 && !sync.isSyncing }
+    sync.isPaused = true
+    carrier.act { _ throws(HeartlogError) in throw HeartlogError(.timedOut, "no network") }
+    #expect(await sync.sync() == false)
+    carrier.act { _ in SyncReport() }
+    sync.isPaused = false
+    try await until { sync.error == nil }
+    await sync.stop()
+  }
+
+  @Test("while it is paused, only a sync that is asked for runs; then what was tapped is sent")
   func paused() async throws {
     let sync = start()
     sync.isPaused = true
     try store.library("papers").toggle("a")
-    try await Task.sleep(for: .milliseconds(50))
-    let count = carrier.syncs
+    try await rest()
+    #expect(carrier.syncs == 0)
     #expect(await sync.sync())
-    #expect(carrier.syncs == count + 1)
+    #expect(carrier.syncs == 1)
     sync.isPaused = false
-    try await until { carrier.syncs == count + 2 }
+    try await until { carrier.syncs >= 2 }
     await sync.stop()
   }
 
-  @Test(
-    "a deadline, a cancelled task and a stop each end the sync that runs",
-    arguments: 0...2)
+  @Test("a deadline, a cancelled task and a stop each end the sync that runs", arguments: 0...2)
   func endings(way: Int) async throws {
-    let isEndless = Atomic(true)
-    carrier.action.withLock { action in
-      action = { options throws(HeartlogError) in
-        while isEndless.load(ordering: .relaxed), !options.isOver { usleep(1_000) }
-        return options.isOver ? .unfinished(options) : SyncReport()
-      }
-    }
-    let sync = start()
-    try await until { sync.isSyncing }
+    let sync = try await started()
+    carrier.block()
     switch way {
     case 0: #expect(await sync.sync(deadline: .now + .milliseconds(20)) == false)
     case 1:
       let task = Task { await sync.sync() }
-      await Task.yield()
+      try await until { sync.isSyncing }
       task.cancel()
       #expect(await task.value == false)
-    default: break
+    default:
+      let task = Task { await sync.sync() }
+      try await until { sync.isSyncing }
+      await sync.stop()
+      #expect(await task.value == false)
     }
+    #expect(!sync.isSyncing && sync.report?.unfinished != nil)
     await sync.stop()
-    #expect(!sync.isSyncing)
-    if way < 2 { #expect(sync.report?.unfinished != nil) }
+  }
+
+  @Test("a sync that waits for another is cancelled alone, and the other goes on")
+  func waiters() async throws {
+    let sync = try await started()
+    let isOver = Atomic(false)
+    carrier.block { isOver.load(ordering: .relaxed) }
+    let first = Task { await sync.sync() }
+    try await until { sync.isSyncing }
+    let (second, third) = (Task { await sync.sync() }, Task { await sync.sync() })
+    try await rest()
+    second.cancel()
+    #expect(await second.value == false)
+    #expect(sync.isSyncing && carrier.syncs == 2)
+    isOver.store(true, ordering: .relaxed)
+    #expect(await first.value)
+    #expect(await third.value)
+    #expect(carrier.syncs == 3)
+    await sync.stop()
+  }
+
+  @Test("what a cut sync did not bring comes soon, and is no success")
+  func unfinished() async throws {
+    carrier.block()
+    let sync = start(every: .milliseconds(1))
+    try await until { sync.isSyncing }
+    #expect(await sync.sync(deadline: .now + .milliseconds(5)) == false)
+    #expect(sync.lastSync == nil && sync.report?.unfinished != nil)
+    carrier.act { _ in SyncReport() }
+    try await until { sync.lastSync != nil }
+    await sync.stop()
+  }
+
+  @Test("the recovery code stays until it was shown")
+  func recoveryCode() async throws {
+    carrier.act { _ in
+      var report = SyncReport()
+      report.recoveryCode = "A-B-C"
+      return report
+    }
+    let sync = try await started()
+    carrier.act { _ in SyncReport() }
+    #expect(await sync.sync())
+    #expect(sync.recoveryCode == "A-B-C" && sync.report?.recoveryCode == nil)
+    await sync.stop()
+  }
+
+  @Test("one sync joins another vault, those after it do not")
+  func joining() async throws {
+    let sync = try await started()
+    let wishes = Mutex<[Bool]>([])
+    carrier.act { options in
+      wishes.withLock { $0.append(options.joinsVault) }
+      return SyncReport()
+    }
+    #expect(await sync.sync(joiningVault: true))
+    #expect(await sync.sync())
+    #expect(wishes.withLock { $0 } == [true, false])
+    await sync.stop()
   }
 
   @Test("nothing is left of one that nobody keeps")
   func released() async throws {
     weak var released: AutomaticSync?
-    do {
-      let sync = start()
-      released = sync
-      try await until { carrier.syncs == 1 && !sync.isSyncing }
-    }
+    do { released = try await started() }
     try await until { released == nil }
     try store.library("papers").toggle("a")
-    try await Task.sleep(for: .milliseconds(50))
+    try await rest()
     #expect(carrier.syncs == 1)
   }
 }

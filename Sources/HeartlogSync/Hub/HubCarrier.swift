@@ -117,6 +117,9 @@ public final class HubCarrier: InvitingCarrier {
     }
   }
 
+  /// Ends the connection of the watch, if there is one. A later sync or watch opens another one.
+  func disconnect() { link.withLock { $0 = nil } }
+
   // MARK: - Keys
 
   /// The keys of the devices that the hub admits to the store's vault, sorted.
