@@ -76,6 +76,18 @@ public final class FavoritesStore: Sendable {
       at: "/favorites.heartlog", on: MemoryFileSystem(), options: options)
   }
 
+  /// Creates a store in memory with some favorites, for a preview.
+  ///
+  /// - Parameter items: the favorites, the newest last.
+  /// - Throws: `invalid` or `invalidItem` if one cannot be stored.
+  public static func inMemory<Item: FavoriteItem>(
+    containing items: some Sequence<Item>
+  ) throws(HeartlogError) -> FavoritesStore {
+    let store = try inMemory()
+    try store.favorites(of: Item.self).add(contentsOf: items)
+    return store
+  }
+
   package init(
     at path: String, on fileSystem: any FileSystem, options: StoreOptions, progress: LogProgress? = nil
   ) throws(HeartlogError) {

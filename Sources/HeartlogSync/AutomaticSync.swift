@@ -44,6 +44,8 @@ public final class AutomaticSync {
   private let options: SyncOptions
 
   @ObservationIgnored private var isStopped = false
+  /// Whether the last sync came to its end.
+  @ObservationIgnored private var isAtItsEnd = false
   /// What ends the sync that runs before it is done.
   @ObservationIgnored private let limit = SyncLimit()
   /// Those who wait for the end of the sync that runs, by number.
@@ -102,7 +104,7 @@ public final class AutomaticSync {
   ///   - deadline: when the sync ends, done or not, and one that runs before it: a background task has about 30 seconds.
   ///   - joinsVault: whether this sync may join the vault of the place, although the store belongs to another one: see `SyncOptions`.
   /// - Returns: whether nothing is left to send or to receive, apart from what waits for another device or for a file. Otherwise `error` or
-  ///   `report` says why.
+  ///   `report` says why, unless it was stopped or cancelled before it began.
   @discardableResult
   public func sync(deadline: ContinuousClock.Instant? = nil, joiningVault joinsVault: Bool = false) async
     -> Bool
@@ -130,12 +132,15 @@ public final class AutomaticSync {
     for task in tasks { task.cancel() }
     limit.lower(to: .now)
     release()
-    callCount += 1
-    let number = callCount
-    while isSyncing { await withCheckedContinuation { waiters[number] = $0 } }
+    while isSyncing { await endOfSync() }
   }
 
   // MARK: - Syncs
+
+  private func endOfSync() async {
+    callCount += 1
+    await withCheckedContinuation { waiters[callCount] = $0 }
+  }
 
   private func run(_ deadline: ContinuousClock.Instant?, _ joinsVault: Bool) async -> Bool {
     isSyncing = true
@@ -152,7 +157,7 @@ public final class AutomaticSync {
       result = .failure(error)
     }
     isSyncing = false
-    var isAtItsEnd = false
+    isAtItsEnd = false
     switch result {
     case .success(let report):
       self.report = report
@@ -174,10 +179,10 @@ public final class AutomaticSync {
   /// - Returns: the pause before the next look; `nil` if there is none.
   private func round() async -> Task<Void, Never>? {
     while isDue, !isPaused, !isStopped {
-      if isSyncing { await sync() } else { _ = await run(nil, false) }
+      if isSyncing { await endOfSync() } else { _ = await run(nil, false) }
     }
     guard !isStopped else { return nil }
-    let (duration, hub) = (nextPause, isPaused || error != nil ? nil : carrier as? HubCarrier)
+    let (duration, hub) = (nextPause, isPaused || !isAtItsEnd ? nil : carrier as? HubCarrier)
     let task = Task { [weak self, store] in
       if let hub, await !Self.watch(hub, store, for: duration) {
         guard !Task.isCancelled, let pause = self?.watchPauses.nextDuration() else { return }

@@ -63,14 +63,17 @@ struct FiveAppsTests {
   func books() throws {
     let persistence = try BookPersistence(store)
     var book = Book(id: UUID(), title: "Emma", duration: 57_600, currentPosition: 0)
-    try persistence.saveBooks([book])
+    try persistence.saveBooks([book], after: [])
+    // Another device adds a book. This one does not know of it, and keeps it.
+    let other = Book(id: UUID(), title: "Persuasion", duration: 30_000, currentPosition: 0)
+    try persistence.books.add(other)
     book.currentPosition = 93.5
     try persistence.savePosition(for: book.id, position: 93.5)
-    #expect(persistence.loadBooks() == [book] && persistence.loadPosition(for: book.id) == 93.5)
+    #expect(persistence.loadBooks() == [book, other] && persistence.loadPosition(for: book.id) == 93.5)
     try persistence.saveSettings(PlaybackSettings(playbackSpeed: 1.25, currentBookID: book.id))
     #expect(persistence.loadSettings() == PlaybackSettings(playbackSpeed: 1.25, currentBookID: book.id))
-    try persistence.saveBooks([])
-    #expect(persistence.loadBooks().isEmpty)
+    try persistence.saveBooks([], after: [book])
+    #expect(persistence.loadBooks() == [other])
   }
 }
 
@@ -223,10 +226,10 @@ extension FiveAppsTests {
       settings = try store.favorites(of: PlaybackSettings.self)
     }
 
-    func saveBooks(_ new: [Book]) throws {
+    func saveBooks(_ new: [Book], after old: [Book]) throws {
       try store.write {
-        try books.remove(contentsOf: Set(books.ids).subtracting(new.map(\.id)))
-        try books.add(contentsOf: new)
+        try books.remove(contentsOf: Set(old.map(\.id)).subtracting(new.map(\.id)))
+        try books.add(contentsOf: new.filter { !old.contains($0) })
       }
     }
 

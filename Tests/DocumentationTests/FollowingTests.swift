@@ -54,7 +54,8 @@ struct FollowingTests {
       group.addTask { await follow(recipes) { line in told.lines.withLock { $0.append(line) } } }
       while told.lines.withLock(\.isEmpty) {
         try await recipes.toggle(soup)
-        await Task.yield()
+        // Other tests may keep the main actor for a while, and a reader that is behind by thousands misses some.
+        try await Task.sleep(for: .milliseconds(20))
       }
       try await recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
       try await recipes.setNote("vanilla", of: "nata")
@@ -106,17 +107,14 @@ struct FollowingTests {
       try await recipes.toggle(recipe)
       return nil
     } catch {
-      switch error.code {
-      case .diskFull: return "There is no room left on this device."
-      case .locked: return "Another app is busy with your favorites. Try again."
-      default: return error.description
-      }
+      print(error)
+      return [error.title, error.recoverySuggestion].compactMap(\.self).joined(separator: " ")
     }
   }
 
   @Test("an error becomes words for an alert")
   func alert() async {
     #expect(await tap(soup, in: recipes) == nil)
-    #expect(await tap(Recipe(id: "", title: ""), in: recipes)?.contains("item id") == true)
+    #expect(await tap(Recipe(id: "", title: ""), in: recipes) == HeartlogError(.invalid, "").title)
   }
 }

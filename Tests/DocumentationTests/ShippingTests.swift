@@ -16,7 +16,7 @@ struct ShippingTests {
     let (here, there) = (try phone.store.library("recipes"), try tablet.store.library("recipes"))
     try here.add("nata")
     for device in [phone, tablet] {
-      await device.becameActive()
+      #expect(try await device.syncInBackground())
       #expect(device.status == "Up to date")
     }
     #expect(there.contains("nata"))
@@ -24,21 +24,21 @@ struct ShippingTests {
     // Both have now seen each other's commits so far, and write apart.
     try here.setNote("with cinnamon", of: "nata")
     try there.setNote("without", of: "nata")
-    for device in [phone, tablet, phone] { #expect(await device.syncInBackground()) }
+    for device in [phone, tablet, phone] { #expect(try await device.syncInBackground()) }
     #expect(phone.store.digest == tablet.store.digest && phone.store.conflicts == tablet.store.conflicts)
     let question = try #require(phone.store.conflicts.first)
     #expect(question.writes.first?.value == .field(.string(try #require(here.note(of: "nata")))))
     let hidden = try #require(question.writes.last)
     try phone.store.resolve(question, with: hidden)
     #expect(hidden.value == .field(.string(try #require(here.note(of: "nata")))))
-    for device in [phone, tablet] { #expect(await device.syncInBackground()) }
+    for device in [phone, tablet] { #expect(try await device.syncInBackground()) }
     #expect(tablet.store.conflicts.isEmpty && phone.store.digest == tablet.store.digest)
 
-    await tablet.cloud.stop()
-    try await phone.prepareForSuspension()
     try FileManager.default.removeItem(at: cloud)
-    await phone.becameActive()
-    #expect(phone.status.contains("there is no folder"))
+    phone.becameActive()
+    while phone.cloud.error == nil { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(try await phone.syncInBackground() == false)
+    #expect(phone.cloud.error?.code == .notAStore && phone.status == phone.cloud.error?.title)
   }
 }
 
@@ -58,19 +58,19 @@ final class SyncedStore {
 
 extension SyncedStore {
   var status: String {
-    if let error = cloud.error { return error.message }
-    guard !cloud.isSyncing, cloud.lastSync != nil, let report = cloud.report else { return "Syncing" }
+    if cloud.isSyncing { return "Syncing" }
+    if let error = cloud.error { return error.title }
+    guard let report = cloud.report else { return "Not synced yet" }
     if report.unfinished != nil || report.waitingFiles > 0 { return "More to come" }
     return report.isComplete ? "Up to date" : "Some favorites of other devices could not be read."
   }
 
-  func becameActive() async { await cloud.sync() }
+  func becameActive() { cloud.isPaused = false }
 
-  func syncInBackground() async -> Bool { await cloud.sync(deadline: .now + .seconds(25)) }
-
-  func prepareForSuspension() async throws {
+  func syncInBackground(for duration: Duration = .seconds(25)) async throws -> Bool {
     cloud.isPaused = true
-    await cloud.sync(deadline: .now + .seconds(3))
+    let isDone = await cloud.sync(deadline: .now + duration)
     try await store.suspend()
+    return isDone
   }
 }

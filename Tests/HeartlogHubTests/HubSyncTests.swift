@@ -32,23 +32,32 @@ struct HubSyncTests {
 
   @MainActor @Test("what another device puts arrives by itself, and not while that is paused")
   func automatic() async throws {
-    let (_, devices, carriers) = try admitted(2)
+    let (place, devices, carriers) = try admitted(2)
+    func until(_ isSo: () throws -> Bool) async throws {
+      for _ in 0..<30_000 where try !isSo() { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(try isSo())
+    }
     let sync = AutomaticSync(
       devices[1], carriers[1], every: .seconds(3_600), afterTap: .zero, SyncOptions())
     func has(_ id: String) throws -> Bool { try devices[1].library("papers").contains(id) }
     for id in ["a", "b"] {
       try devices.toggle(id, on: 0)
       _ = try carriers[0].sync(devices[0], options: SyncOptions())
-      while try !has(id) { try await Task.sleep(for: .milliseconds(2)) }
+      try await until { try has(id) && !sync.isSyncing }
+      // It waits for the hub, and asks no more.
+      try await Task.sleep(for: .milliseconds(300))
+      let requests = place.hub.requests.count
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(place.hub.requests.count == requests)
     }
-    while sync.isSyncing { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(place.hub.requests.count { $0.contains("/changes") } == 1)
     sync.isPaused = true
     try devices.toggle("c", on: 0)
     _ = try carriers[0].sync(devices[0], options: SyncOptions())
     try await Task.sleep(for: .milliseconds(300))
     #expect(try !has("c"))
     sync.isPaused = false
-    while try !has("c") { try await Task.sleep(for: .milliseconds(2)) }
+    try await until { try has("c") }
     await sync.stop()
   }
 

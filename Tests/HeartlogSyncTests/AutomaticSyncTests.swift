@@ -86,18 +86,26 @@ struct AutomaticSyncTests {
     #expect(carrier.syncs == count)
   }
 
-  @Test("a changed field waits longer than a tap, so that a position causes few syncs")
-  func fields() async throws {
+  @Test(
+    "a changed field waits twenty times as long as a tap, so that a position causes few syncs",
+    arguments: [false, true])
+  func fields(isTap: Bool) async throws {
     let library = try store.library("books")
-    let sync = try await started(afterTap: .milliseconds(500))
-    for position in 1...5 {
-      try library.set([Field(name: "position", value: .int64(Int64(position)))], of: "a")
-      try await Task.sleep(for: .milliseconds(10))
+    let sync = try await started(afterTap: .milliseconds(20))
+    let starts = Mutex<[ContinuousClock.Instant]>([])
+    carrier.act { _ in
+      starts.withLock { $0.append(.now) }
+      return SyncReport()
     }
-    #expect(carrier.syncs == 1)
-    // The tap does not wait for the field, and takes it along.
-    try library.toggle("a")
-    try await until { carrier.syncs == 2 && !sync.isSyncing }
+    let written = ContinuousClock.now
+    if isTap {
+      try library.toggle("a")
+    } else {
+      try library.set([Field(name: "position", value: .int64(1))], of: "a")
+    }
+    try await until { starts.withLock { !$0.isEmpty } }
+    let first = try #require(starts.withLock { $0.first })
+    #expect(first - written >= .milliseconds(isTap ? 20 : 400))
     await sync.stop()
   }
 
@@ -114,15 +122,12 @@ struct AutomaticSyncTests {
     await sync.stop()
   }
 
-  @Test("a sync of the app that failed is tried again, too")
+  @Test("a sync of the app that failed is tried again, too, long before the interval is over")
   func failureOfTheApp() async throws {
-    let sync = start(every: .milliseconds(300))
-    try await until { carrier.syncs >= 1 && !sync.isSyncing }
-    sync.isPaused = true
+    let sync = try await started()
     carrier.act { _ throws(HeartlogError) in throw HeartlogError(.timedOut, "no network") }
     #expect(await sync.sync() == false)
     carrier.act { _ in SyncReport() }
-    sync.isPaused = false
     try await until { sync.error == nil }
     await sync.stop()
   }
@@ -138,6 +143,23 @@ struct AutomaticSyncTests {
     #expect(carrier.syncs == 1)
     sync.isPaused = false
     try await until { carrier.syncs >= 2 }
+    await sync.stop()
+  }
+
+  @Test("what was tapped while a sync ran is not sent once it is paused")
+  func pausedMeanwhile() async throws {
+    let sync = try await started()
+    let isOver = Atomic(false)
+    carrier.block { isOver.load(ordering: .relaxed) }
+    let call = Task { await sync.sync() }
+    try await until { carrier.syncs == 2 }
+    try store.library("papers").toggle("a")
+    try await rest()
+    sync.isPaused = true
+    isOver.store(true, ordering: .relaxed)
+    #expect(await call.value)
+    try await rest()
+    #expect(carrier.syncs == 2)
     await sync.stop()
   }
 
@@ -168,7 +190,7 @@ struct AutomaticSyncTests {
     let isOver = Atomic(false)
     carrier.block { isOver.load(ordering: .relaxed) }
     let first = Task { await sync.sync() }
-    try await until { sync.isSyncing }
+    try await until { carrier.syncs == 2 }
     let (second, third) = (Task { await sync.sync() }, Task { await sync.sync() })
     try await rest()
     second.cancel()
@@ -184,7 +206,7 @@ struct AutomaticSyncTests {
   @Test("what a cut sync did not bring comes soon, and is no success")
   func unfinished() async throws {
     carrier.block()
-    let sync = start(every: .milliseconds(1))
+    let sync = start()
     try await until { sync.isSyncing }
     #expect(await sync.sync(deadline: .now + .milliseconds(5)) == false)
     #expect(sync.lastSync == nil && sync.report?.unfinished != nil)

@@ -106,6 +106,7 @@ public final class HubCarrier: InvitingCarrier {
   public func watch(
     _ store: FavoritesStore, milliseconds: Int, isCancelled: @escaping @Sendable () -> Bool = { false }
   ) throws(HeartlogError) -> Bool {
+    guard !isCancelled() else { return false }
     let link = try link(of: store)
     do throws(HeartlogError) {
       return try link.carrier.watch(
@@ -118,7 +119,7 @@ public final class HubCarrier: InvitingCarrier {
   }
 
   /// Ends the connection of the watch, if there is one. A later sync or watch opens another one.
-  func disconnect() { link.withLock { $0 = nil } }
+  func disconnect() { link.withLock { $0 }?.changes.close() }
 
   // MARK: - Keys
 

@@ -13,6 +13,9 @@ final class HubWatch: Sendable {
 
   deinit { changes.stop() }
 
+  /// Ends the connection. A later wait opens another one.
+  func close() { changes.stop() }
+
   /// Waits until the hub tells of something that was put after a cursor.
   ///
   /// - Returns: False if the time is over before.

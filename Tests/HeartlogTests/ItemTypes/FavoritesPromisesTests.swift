@@ -30,6 +30,18 @@ struct FavoritesPromisesTests {
 
   private func open() throws -> Favorites<Tape> { try test.open().favorites(of: Tape.self) }
 
+  @Test("a store for a preview has its favorites, the newest last")
+  func preview() throws {
+    let tapes = ["A", "B"].map { Tape(id: UUID(), title: $0) }
+    let store = try FavoritesStore.inMemory(containing: tapes)
+    #expect(try store.favorites(of: Tape.self).list() == tapes.reversed())
+    expectError(.invalidItem) {
+      _ = try FavoritesStore.inMemory(containing: [
+        Tape(id: UUID(), title: "A", tags: [String](repeating: "x", count: 1 << 21))
+      ])
+    }
+  }
+
   @Test("add of a favorite writes the fields that differ, the local ones too, and keeps the date")
   func addAgain() throws {
     let tapes = try open()
