@@ -33,7 +33,7 @@ public struct Conflict: Hashable, Sendable {
     }
 
     /// The timestamp of the write.
-    public var stamp: HybridTimestamp { position.stamp }
+    package var stamp: HybridTimestamp { position.stamp }
     /// The event that wrote it.
     public var event: EventID { EventID(replica: position.replica, sequence: position.sequence) }
   }

@@ -67,13 +67,13 @@ public struct CommitNumber: RawRepresentable, Hashable, Sendable, Comparable, Cu
 }
 
 /// The number of an event in its replica's stream, from 1 without gaps.
-public struct SequenceNumber: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
-  public let rawValue: UInt64
+package struct SequenceNumber: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+  package let rawValue: UInt64
 
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  public static func < (a: SequenceNumber, b: SequenceNumber) -> Bool { a.rawValue < b.rawValue }
-  public var description: String { String(rawValue) }
+  package static func < (a: SequenceNumber, b: SequenceNumber) -> Bool { a.rawValue < b.rawValue }
+  package var description: String { String(rawValue) }
 }
 
 /// The identity of an event, written `REPLICA:SEQUENCE`.
@@ -81,14 +81,14 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible {
   /// The replica that wrote the event.
   public let replica: ReplicaID
   /// Its number in that replica's stream.
-  public let sequence: SequenceNumber
+  package let sequence: SequenceNumber
 
   /// Creates the identity of an event.
   ///
   /// - Parameters:
   ///   - replica: the replica that wrote the event.
   ///   - sequence: its number in that replica's stream.
-  public init(replica: ReplicaID, sequence: SequenceNumber) {
+  package init(replica: ReplicaID, sequence: SequenceNumber) {
     self.replica = replica
     self.sequence = sequence
   }

@@ -5,13 +5,13 @@ public typealias Milliseconds = Int64
 ///
 /// Timestamps are for ordering. They are only as accurate as the clock that created them.
 /// Source: Kulkarni, Demirbas, Madappa, Avva, Leone, "Logical Physical Clocks" (2014).
-public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable, BitwiseCopyable,
+package struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable, BitwiseCopyable,
   CustomStringConvertible
 {
   /// The milliseconds in the high 48 bits, the counter in the low 16 bits.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Creates the first timestamp of a millisecond. Milliseconds before 1970 count as 1970.
   package init(milliseconds: Milliseconds) {
@@ -19,7 +19,7 @@ public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable,
   }
 
   /// Milliseconds since 1970.
-  public var milliseconds: Milliseconds { Milliseconds(rawValue >> 16) }
+  package var milliseconds: Milliseconds { Milliseconds(rawValue >> 16) }
   /// Distinguishes timestamps of the same millisecond.
   package var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
@@ -30,10 +30,10 @@ public struct HybridTimestamp: RawRepresentable, Hashable, Sendable, Comparable,
   package static let lastOfClocks = HybridTimestamp(
     rawValue: (UInt64(Limits.clockMillisecondsMax) << 16) | 0xFFFF)
 
-  public static func < (a: HybridTimestamp, b: HybridTimestamp) -> Bool { a.rawValue < b.rawValue }
+  package static func < (a: HybridTimestamp, b: HybridTimestamp) -> Bool { a.rawValue < b.rawValue }
 
   /// 16 hexadecimal digits.
-  public var description: String {
+  package var description: String {
     let digits = String(rawValue, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
