@@ -223,7 +223,7 @@ extension Favorites {
 extension Duration {
   /// At least 0, without the rest.
   package var wholeMilliseconds: Milliseconds {
-    let (seconds, attoseconds) = components
-    return max(0, max(-1, min(seconds, .max / 2_000)) * 1_000 + attoseconds / 1_000_000_000_000_000)
+    let (seconds, attoseconds) = max(.zero, self).components
+    return min(seconds, .max / 2_000) * 1_000 + attoseconds / 1_000_000_000_000_000
   }
 }

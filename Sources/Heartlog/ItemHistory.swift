@@ -18,15 +18,7 @@ extension FavoritesLibrary {
   ///
   /// - Throws: `inputOutput` if a file cannot be read.
   public func history(of id: String) throws(HeartlogError) -> [Change] {
-    try heartlogErrors {
-      var changes: [Change] = []
-      try store.readLog().forEachCommit(of: (name, id), where: { _, _ in true }) { commit in
-        changes += commit.records.indices.compactMap { Change(at: $0, in: commit) }.filter { change in
-          change.event.item.hasSameBytes(as: id) && change.event.library.hasSameBytes(as: name)
-        }
-      }
-      return changes
-    }
+    try heartlogErrors { try store.readLog().changes(of: id, in: name) }
   }
 }
 
@@ -110,14 +102,7 @@ package struct ItemHistory: Sendable {
   ///   - log: a log from its beginning.
   ///   - store: the store of the log. It is brought up to date.
   package init(of id: String, in library: String, from log: LogReader, of store: FavoritesStore) throws {
-    try log.forEachCommit(of: (library, id), where: { _, _ in true }) { commit in
-      for (index, record) in commit.records.enumerated() {
-        guard let event = record.event, event.item.hasSameBytes(as: id),
-          event.library.hasSameBytes(as: library)
-        else { continue }
-        take(event, at: commit.eventID(at: index).sequence, of: commit)
-      }
-    }
+    for change in try log.changes(of: id, in: library) { take(change) }
     registers.sort { a, b in
       switch (a.register, b.register) {
       case (.membership, .field): true
@@ -130,15 +115,17 @@ package struct ItemHistory: Sendable {
     for index in registers.indices { Self.compare(&registers[index], by: &order) }
   }
 
-  private mutating func take(_ event: Event, at sequence: SequenceNumber, of commit: Commit) {
-    let position = EventPosition(stamp: commit.stamp, replica: commit.replica, sequence: sequence)
+  private mutating func take(_ change: Change) {
+    let event = change.event
+    let position = EventPosition(
+      stamp: change.stamp, replica: change.id.replica, sequence: change.id.sequence)
     func write(_ value: Conflict.Value, isQuiet: Bool) -> Write {
       Write(
-        position: position, commit: commit.number, wallTime: commit.wallTime, origin: commit.origin,
+        position: position, commit: change.commit, wallTime: change.wallTime, origin: change.origin,
         value: value, isQuiet: isQuiet)
     }
     if let isFavorite = event.action.isFavorite {
-      let date = event.favoritedDate ?? commit.wallTime
+      let date = event.favoritedDate ?? change.wallTime
       add(write(.membership(isFavorite: isFavorite, favoritedDate: date), isQuiet: false), to: .membership)
     }
     for field in event.fields {

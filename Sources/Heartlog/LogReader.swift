@@ -87,12 +87,27 @@ package final class LogReader {
   package var findings: [Finding] { log.findings.damage }
 }
 
+extension LogReader {
+  /// The events of an item that are currently there, in the total order.
+  func changes(of id: String, in library: String) throws -> [Change] {
+    var changes: [Change] = []
+    try forEachCommit(of: (library, id), where: { _, _ in true }) { commit in
+      changes += commit.records.indices.compactMap { Change(at: $0, in: commit) }
+        .filter { $0.event.isOf(id, in: library) }
+    }
+    return changes
+  }
+}
+
 extension Commit {
   /// Whether an event belongs to that item.
   fileprivate func names(_ item: (library: String, id: String)) -> Bool {
-    records.contains { record in
-      record.event.map { $0.item.hasSameBytes(as: item.id) && $0.library.hasSameBytes(as: item.library) }
-        ?? false
-    }
+    records.contains { $0.event?.isOf(item.id, in: item.library) ?? false }
+  }
+}
+
+extension Event {
+  fileprivate func isOf(_ id: String, in library: String) -> Bool {
+    item.hasSameBytes(as: id) && self.library.hasSameBytes(as: library)
   }
 }
