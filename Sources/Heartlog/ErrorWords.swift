@@ -147,6 +147,5 @@ private enum Words {
     "The change was cancelled.", "Die Änderung wurde abgebrochen.", "Se canceló el cambio.",
     "La modification a été annulée.")
   static let impossible = Sentence(
-    "This change is not possible.", "Diese Änderung ist nicht möglich.", "Este cambio no es posible.",
-    "Cette modification n’est pas possible.")
+    "This is not possible.", "Das ist nicht möglich.", "Esto no es posible.", "Ce n’est pas possible.")
 }
