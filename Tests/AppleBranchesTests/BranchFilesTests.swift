@@ -25,6 +25,6 @@ struct BranchFilesTests {
       let target = try FileManager.default.destinationOfSymbolicLink(atPath: link.path)
       #expect(target.hasSuffix("../Sources/\(path)") && FileManager.default.fileExists(atPath: link.path))
     }
-    #expect(count == 6)
+    #expect(count == 7)
   }
 }

@@ -44,6 +44,9 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     set { if newValue != search { query = query.search(newValue, options: query.search.options) } }
   }
 
+  /// Where taps are recorded, so that a person can take them back; nil if they cannot. With a stack of another store, taps fail with `misuse`.
+  @ObservationIgnored public var undoStack: UndoStack?
+
   /// The favorites that the model shows. Use them for everything that the model does not offer.
   public var favorites: Favorites<Item> { query.favorites }
 
@@ -150,16 +153,27 @@ public final class FavoritesModel<Item: Codable & Identifiable & Sendable> where
     taps[key] = tap
     if show(tap, of: key) { tell() }
     let earlier = writing
-    writing = Task { [weak self, favorites] in
+    writing = Task { [weak self, favorites, undoStack] in
       await earlier?.value
+      let store = favorites.library.store
       var failure: HeartlogError?
-      do throws(HeartlogError) {
-        try await favorites.library.store.run(at: time) { _ throws(HeartlogError) in
-          _ = if let item { try favorites.add(item) } else { try favorites.remove(id) }
+      do {
+        if let undoStack, undoStack.store !== store {
+          throw HeartlogError(.misuse, "the model's undo stack is that of another store")
+        } else if let undoStack {
+          try await undoStack.write(UndoStack.name(ofTapThatAdds: item != nil), at: time) {
+            try Self.write(item, id, to: favorites)
+          }
+        } else {
+          try await store.run(at: time) { _ in try Self.write(item, id, to: favorites) }
         }
-      } catch { failure = error }
+      } catch { failure = HeartlogError(wrapping: error) }
       self?.didWrite(id, failure)
     }
+  }
+
+  private nonisolated static func write(_ item: Item?, _ id: Item.ID, to favorites: Favorites<Item>) throws {
+    _ = if let item { try favorites.add(item) } else { try favorites.remove(id) }
   }
 
   /// Returns whether that changed what is shown.

@@ -1,0 +1,1 @@
+../../../Sources/HeartlogSwiftUI/UndoStack+UndoManager.swift
