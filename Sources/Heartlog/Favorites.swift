@@ -42,7 +42,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
 
   /// The ids of the favorites, in no particular order. Much cheaper than listing the items.
   ///
-  /// Leaves out ids that are not a valid `Item.ID`; `load` reports them.
+  /// Leaves out ids that are not a valid `Item.ID`; `failures` reports them.
   public var ids: [Item.ID] {
     library.store.read { $0.favoriteIDs(in: library.name) }.compactMap(Item.ID.init(favoriteID:))
   }
@@ -63,7 +63,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// Returns the favorites, newest first by default. Of two favorites of the same millisecond, the one that was written last is
   /// the newer one.
   ///
-  /// Leaves out items that do not decode to an `Item`; `load` and `failures` report them, and debug builds print a warning to standard
+  /// Leaves out items that do not decode to an `Item`; `failures` reports them, and debug builds print a warning to standard
   /// error, once per field. O(n log n) for all favorites. With a limit, items after the last one returned are not decoded.
   ///
   /// - Parameters:
@@ -81,7 +81,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   ///   - limit: the maximum number of items; all if nil. Items that cannot be decoded do not count.
   /// - Returns: the items, and the id and error of each favorite that failed to decode while collecting them. The errors have the code
   ///   `invalidItem`.
-  public func load(
+  package func load(
     order: ListOrder = .newestFirst, limit: Int? = nil
   ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
     let page = page(order: order, limit: limit)

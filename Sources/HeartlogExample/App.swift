@@ -73,13 +73,13 @@ struct ItemReference: Sendable {
   func offers(matching text: String) -> [Row] { offered.map { row($0) }.matching(text) }
 
   /// The favorites, newest first. The store searches all their fields, the note, too.
-  func favorites(matching text: String) -> [Row] {
-    let rows = (text.isEmpty ? favorites.list() : favorites.search(text)).map { item in
+  func favorites(matching text: String) throws -> [Row] {
+    let rows = try favorites.query.search(text).items().map { item in
       row(item, trailing: favorites.favoritedDate(of: item.id)?.minute ?? "")
     }
     // What this version of the app cannot read is told, and hides nothing else.
     return rows
-      + favorites.load().failures.map { id, error in
+      + favorites.failures.map { id, error in
         Row(item: ItemReference(library: favorites.library, id: id), text: "⚠ \(error.message)")
       }
   }

@@ -88,7 +88,7 @@ struct ManyTasksTests {
       let listed = records.list(limit: 10)
       let merge = records.merge(into: listed, id: \.id) { _, _, _ in }
       #expect(merge.catalog.count == listed.count)
-      _ = records.search("shared")
+      _ = try records.query.search("shared").items()
       try store.refresh()
     default:
       try await store.run { try $0.flush() }

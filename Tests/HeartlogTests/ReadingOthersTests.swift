@@ -30,7 +30,7 @@ struct ReadingOthersTests {
     arguments: [
       { try $0.records.contains(1) }, { try $0.records.item(1) != nil }, { try $0.records.count == 1 },
       { try $0.records.ids == [1] }, { try $0.records.list(limit: 1).count == 1 },
-      { try $0.records.search("a").count == 1 }, { try $0.library("records").all().count == 1 },
+      { try $0.records.query.search("a").items().count == 1 }, { try $0.library("records").all().count == 1 },
       { try $0.library("records").items().count == 1 }, { $0.read { $0.eventCount == 1 } },
       { store in try store.dryRun { try store.records.add(Record(id: 1, title: "a")) }.events.isEmpty },
     ] as [@Sendable (FavoritesStore) throws -> Bool])

@@ -166,7 +166,7 @@ struct UnreadableItemsTests {
         // It throws, so that nothing needs to be told.
         #expect(throws: HeartlogError.self) { try recipes.item("a") }
         try add(["title": .int64(1), "rating": .int64(1)], "c")
-        #expect(recipes.search("").isEmpty)
+        #expect(try recipes.query.search("").items().isEmpty)
         #expect(told.lines.count == 2 && told.lines.last?.contains("title") == true)
         #expect(try store.favorites(of: Second.self).list().count == 2)
         #expect(told.lines.count == 3)

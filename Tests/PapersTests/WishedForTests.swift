@@ -55,9 +55,11 @@ struct WishedForTests {
   func search() throws {
     for id in ["1v1", "2v1"] { try papers.toggleFavorite(for: try FavoritePapersTests.paper(id)) }
     try papers.toggleFavorite(for: try FavoritePapersTests.paper("2v1"))
-    #expect(favorites.search("on 1").map(\.id) == ["1v1"])
-    #expect(favorites.search("b. AUTHOR").map(\.id) == ["1v1"])
-    #expect(favorites.search("a summary").map(\.id) == ["1v1"] && favorites.search("on 2").isEmpty)
+    #expect(try favorites.query.search("on 1").items().map(\.id) == ["1v1"])
+    #expect(try favorites.query.search("b. AUTHOR").items().map(\.id) == ["1v1"])
+    #expect(
+      try favorites.query.search("a summary").items().map(\.id) == ["1v1"]
+        && favorites.query.search("on 2").items().isEmpty)
   }
 
   @Test("papers future: statistics, counts and trends over time")

@@ -59,23 +59,6 @@ extension FavoritesLibrary {
   }
 }
 
-extension Favorites {
-  /// Returns the favorites that contain a text, newest first by default. An empty text matches all of them.
-  ///
-  /// Leaves out items that cannot be decoded; `load` reports them.
-  ///
-  /// - Parameters:
-  ///   - text: the text to search for.
-  ///   - options: how texts are compared.
-  ///   - order: the order of the result.
-  /// - Complexity: O(favorites × their text).
-  public func search(
-    _ text: String, options: SearchOptions = SearchOptions(), order: ListOrder = .newestFirst
-  ) -> [Item] {
-    readable(library.search(text, options: options, order: order))
-  }
-}
-
 /// A text to search for in many others.
 ///
 /// Without regard to case and diacritics, texts are compared by the bytes of their folded form: see `FoldedScalar`. If the search text is

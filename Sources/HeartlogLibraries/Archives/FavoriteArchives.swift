@@ -27,7 +27,7 @@ public struct FavoriteArchives: TypedLibrary {
   /// The favorite archives by `dateAdded`, newest first, and by identifier within one millisecond.
   ///
   /// O(n log n). A favorite whose fields are not a valid `Archive` is left out here, and reported by
-  /// `favorites.load()`.
+  /// `favorites.failures`.
   public var favoriteArchives: [Archive] { favorites.list() }
 
   /// The favorite archives that match a query, in the same order; all of them if it is empty. See

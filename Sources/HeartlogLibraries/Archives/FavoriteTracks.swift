@@ -152,7 +152,7 @@ public struct FavoriteTracks: TypedLibrary {
   /// The tracks in the user's order: in the order in which they were added, apart from those that were moved.
   ///
   /// O(n log n). A favorite whose fields are not a valid `Track` is left out here, and reported by
-  /// `favorites.load()`.
+  /// `favorites.failures`.
   public var favoriteItems: [Track] { order.positions().compactMap { TrackOrder.track(of: $0.item) } }
 
   /// Whether the file at this URL is in the playlist. One look-up.

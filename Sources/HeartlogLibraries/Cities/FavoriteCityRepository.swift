@@ -96,7 +96,7 @@ public struct DefaultFavoriteCityRepository: FavoriteCityRepository, TypedLibrar
   public func toggleFavorite(for city: City) throws(HeartlogError) -> Bool { try favorites.toggle(city) }
 
   /// The favorites, newest first. A record that is not a valid city is left out, and reported by
-  /// `favorites.load()`.
+  /// `favorites.failures`.
   public func fetchFavorites() -> [City] { favorites.list() }
 
   public func isFavorite(_ id: City.ID) -> Bool { favorites.contains(id) }

@@ -28,7 +28,7 @@ public struct FavoritePapers: TypedLibrary {
   /// The favorite papers by `favoritedDate`, newest first, and by id within one millisecond.
   ///
   /// O(n log n). A favorite whose fields are not a valid `Paper` is left out here, and reported by
-  /// `favorites.load()`.
+  /// `favorites.failures`.
   public var favoritePapers: [Paper] { favorites.list() }
 
   /// Reads what other processes wrote. Call it when a view appears.

@@ -88,14 +88,14 @@ struct LocalFieldsTests {
     let tapes = try store.tapes
     #expect(try tapes.item("a") == blank && tapes.list() == [blank])
     #expect(tapes.library.items().map { $0.fields.map(\.name) } == [["title"]])
-    #expect(tapes.search("old").isEmpty)
-    #expect(tapes.search("old", options: SearchOptions(fields: ["title", "path"])).isEmpty)
+    #expect(try tapes.query.search("old").items().isEmpty)
+    #expect(try tapes.query.search("old", options: SearchOptions(fields: ["title", "path"])).items().isEmpty)
     let inside = try store.write { (try tapes.item("a"), tapes.list()) }
     #expect(inside.0 == blank && inside.1 == [blank])
 
     #expect(try tapes.update(tape))
-    #expect(try tapes.item("a") == tape && tapes.search("here") == [tape])
-    #expect(tapes.search("A", options: SearchOptions(fields: ["title"])) == [tape])
+    #expect(try tapes.item("a") == tape && tapes.query.search("here").items() == [tape])
+    #expect(try tapes.query.search("A", options: SearchOptions(fields: ["title"])).items() == [tape])
     // The log is not changed.
     #expect(try store.favorites(of: OldTape.self).item("a")?.path == "/old")
     #expect(try store.allCommits().count == 1)

@@ -256,7 +256,7 @@ struct FavoritesModelTests {
     model.search = "29"
     #expect(model.isLoading && model.items.count == 300)
     await wait { !model.isLoading }
-    #expect(Array(model.items) == records.search("29", order: .byID))
+    #expect(try Array(model.items) == records.query.search("29").sorted(by: .byID).items())
   }
 
   @Test("whether an item is a favorite is told to views that do not list it, whoever writes it")

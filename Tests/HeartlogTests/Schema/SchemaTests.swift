@@ -254,7 +254,7 @@ struct SchemaTests {
     let devices = try TripDevices()
     try devices.v1.add(TripV1(desc: "eternal"))
     try devices.sync()
-    #expect(devices.v3.search("ETERNAL").map(\.description) == ["eternal"])
+    #expect(try devices.v3.query.search("ETERNAL").items().map(\.description) == ["eternal"])
   }
 
   @Test("a tap on a model shows the item as it was tapped, before and after it is written")

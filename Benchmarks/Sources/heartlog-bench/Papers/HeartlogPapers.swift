@@ -19,7 +19,9 @@ struct TypedPapers: PaperPeer {
   func contains(_ id: String) -> Bool { papers.contains(id) }
   func item(_ id: String) throws -> Int { try papers.item(id)?.textBytes ?? 0 }
   func list(limit: Int) -> Int { papers.list(limit: limit).count { $0.textBytes > 0 } }
-  func search(_ text: String) -> Int { papers.search(text).count { $0.textBytes > 0 } }
+  func search(_ text: String) throws -> Int {
+    try papers.query.search(text).items().count { $0.textBytes > 0 }
+  }
 }
 
 /// The same library by id and fields: what the type adds to its cost is left out.
