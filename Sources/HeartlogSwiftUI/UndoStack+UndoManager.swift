@@ -13,7 +13,8 @@
     /// .onChange(of: undoManager, initial: true) { edits.register(with: undoManager) }
     /// ```
     ///
-    /// An error of an undo that the manager asks for appears in `lastError`.
+    /// From then on, undo through the manager alone: it counts the steps itself. If an undo or redo fails, `lastError` has the error, and the
+    /// manager forgets the writes so far, which the stack can still undo.
     ///
     /// - Parameter manager: That of the window or the view; nil to offer them no longer. It keeps what it has until then.
     public func register(with manager: UndoManager?) {
@@ -32,7 +33,11 @@
           Task {
             do throws(HeartlogError) {
               if isRedo { try await stack.redo() } else { try await stack.undo() }
-            } catch { stack.lastError = error }
+            } catch {
+              stack.lastError = error
+              // It has counted a step that was not made.
+              manager?.removeAllActions(withTarget: stack)
+            }
           }
         }
       }

@@ -52,5 +52,7 @@ struct UndoTests {
     manager.undo()
     await wait { edits.lastError != nil }
     #expect(edits.lastError?.code == .misuse && edits.undoName == "Add nata")
+    #expect(
+      manager.undoActionName == "" && manager.redoActionName == "", "it counted a step that was not made")
   }
 }

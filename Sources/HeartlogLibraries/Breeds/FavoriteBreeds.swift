@@ -28,7 +28,7 @@ public struct FavoritesManager: TypedLibrary {
   /// The liked images, with their flags set.
   ///
   /// - Throws: `HeartlogError` with the code `invalidItem` and the first favorite that is not an image, if
-  ///   there is one: the set is never incomplete. `favorites.failures` still returns the valid ones.
+  ///   there is one: the set is never incomplete. `favorites.list()` still returns the valid ones.
   public func fetchFavorites() throws(HeartlogError) -> Set<BreedImage> {
     let loaded = favorites.load()
     if let failure = loaded.failures.first { throw failure.error }

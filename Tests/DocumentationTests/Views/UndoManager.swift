@@ -4,7 +4,7 @@
 #if !canImport(Darwin)
   @MainActor
   public final class UndoManager {
-    private typealias Action = (name: String, run: () -> Void)
+    private typealias Action = (target: ObjectIdentifier, name: String, run: () -> Void)
     private var undos: [Action] = []
     private var redos: [Action] = []
     private var isUndoing = false
@@ -16,7 +16,9 @@
     func registerUndo<Target: AnyObject>(
       withTarget target: Target, handler: @escaping @Sendable (Target) -> Void
     ) {
-      let action: Action = ("", { [weak target] in if let target { handler(target) } })
+      let action: Action = (
+        ObjectIdentifier(target), "", { [weak target] in if let target { handler(target) } }
+      )
       if isUndoing { return redos.append(action) }
       if !isRedoing { redos = [] }
       undos.append(action)
@@ -25,6 +27,11 @@
     func setActionName(_ name: String) {
       guard let last = undos.indices.last else { return }
       undos[last].name = name
+    }
+
+    func removeAllActions(withTarget target: AnyObject) {
+      undos.removeAll { $0.target == ObjectIdentifier(target) }
+      redos.removeAll { $0.target == ObjectIdentifier(target) }
     }
 
     func undo() {
