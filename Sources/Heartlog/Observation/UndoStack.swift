@@ -11,7 +11,8 @@ import Observation
 /// ```
 ///
 /// An undo restores what the write replaced, by new events. What another device or another part of the app wrote later is left alone. The
-/// stack is not stored, and knows nothing of device-local fields. Calls take effect one after another, in their order.
+/// stack is not stored, and knows nothing of device-local fields. Calls take effect one after another, in their order. An undo reads the log
+/// in the background, from the newest snapshot before the write.
 @MainActor @Observable
 public final class UndoStack {
   /// The name of what ``undo()`` takes back; nil if there is nothing.
