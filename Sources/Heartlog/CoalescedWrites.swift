@@ -8,11 +8,23 @@ import HeartlogEngine
 package final class CoalescedWrites: Sendable {
   /// Values of an item that wait to be written.
   package struct Waiting: Equatable, Sendable {
-    package var fields: [Field]
-    /// The stamp of a write at the time of the report. A write with a later stamp is newer.
-    package var stamp: HybridTimestamp
-    /// The values at the time of the report, which device-local fields are compared with: they have no stamp.
-    var before: [Field]
+    struct Value: Equatable, Sendable {
+      let field: Field
+      /// The stamp of a write at the time of the report. A write with a later stamp is newer.
+      let stamp: HybridTimestamp
+      /// What was stored at the time of the report, which a device-local field is compared with: it has no stamp.
+      let before: FieldValue
+    }
+
+    var values: [Value] = []
+
+    package var fields: [Field] { values.map(\.field) }
+
+    /// Puts other values in place of those of the same fields.
+    mutating func replace(_ fields: [Field], with reported: [Value]) {
+      values.removeAll { value in fields.contains { $0.name.hasSameBytes(as: value.field.name) } }
+      values += reported
+    }
   }
 
   /// Writes fields of an item.
@@ -58,7 +70,7 @@ package final class CoalescedWrites: Sendable {
 
   // MARK: - Reporting
 
-  /// Notes values of an item without writing them. Those that are stored already do not wait.
+  /// Notes values of an item without writing them, beside those of other fields that wait. Those that are stored already do not wait.
   ///
   /// - Parameters:
   ///   - stored: the item as it is stored.
@@ -76,18 +88,21 @@ package final class CoalescedWrites: Sendable {
         differing.compactMap { state.position(ofField: $0.name, of: id, in: library.name)?.stamp }.max()
       )
     }
-    let waiting = Waiting(
-      fields: differing, stamp: max(lastStamp, HybridTimestamp(milliseconds: max(0, now))),
-      before: differing.map { Field(name: $0.name, value: stored?.value(of: $0.name) ?? .null) })
+    let stamp = max(lastStamp, HybridTimestamp(milliseconds: max(0, now)))
+    let reported = differing.map {
+      Waiting.Value(field: $0, stamp: stamp, before: stored?.value(of: $0.name) ?? .null)
+    }
     let key = Key(library: library.name, id: UTF8Key(id))
     let (isDue, begins) = entries.withLock { entries in
       if entries.count >= Self.entriesMin {
         entries = entries.filter { $1.pending != nil || !$1.isDue(since: nil, at: now) }
       }
       let before = entries[key]
+      var waiting = before?.pending?.waiting ?? Waiting()
+      waiting.replace(fields, with: reported)
       let pending = Pending(waiting: waiting, library: library, write: write)
       let entry = Entry(
-        interval: interval, pending: differing.isEmpty ? nil : pending, writtenAt: before?.writtenAt)
+        interval: interval, pending: waiting.values.isEmpty ? nil : pending, writtenAt: before?.writtenAt)
       entries[key] = entry
       let isDue = entry.pending != nil && entry.isDue(since: lastWrite?.milliseconds, at: now)
       return (isDue, entry.pending != nil && before?.pending == nil && !isDue)
@@ -111,7 +126,7 @@ package final class CoalescedWrites: Sendable {
     let key = Key(library: library, id: UTF8Key(id))
     guard let pending = entries.withLock({ $0[key]?.pending }) else { return nil }
     let waiting = present(pending.waiting, of: id, pending.library)
-    return waiting.fields.isEmpty ? nil : waiting
+    return waiting.values.isEmpty ? nil : waiting
   }
 
   /// Forgets the values of an item that wait.
@@ -121,17 +136,21 @@ package final class CoalescedWrites: Sendable {
 
   /// The values to which no newer write is stored.
   private func present(_ waiting: Waiting, of id: String, _ library: FavoritesLibrary) -> Waiting {
-    let indices = waiting.fields.indices.filter { index in
-      let name = waiting.fields[index].name
-      if library.localFields.contains(name) {
-        return (library.item(id)?.value(of: name) ?? .null) == waiting.before[index].value
-      }
-      let stamp = library.store.read { $0.position(ofField: name, of: id, in: library.name)?.stamp }
-      return stamp.map { $0 <= waiting.stamp } ?? true
-    }
-    return Waiting(
-      fields: indices.map { waiting.fields[$0] }, stamp: waiting.stamp,
-      before: indices.map { waiting.before[$0] })
+    Waiting(
+      values: waiting.values.filter { value in
+        let name = value.field.name
+        if library.localFields.contains(name) {
+          return (library.item(id)?.value(of: name) ?? .null) == value.before
+        }
+        // Inside a write, its own changes are newer than anything that waits.
+        let stamp =
+          if let transaction = WriteTransaction.joined(by: library.store) {
+            transaction.shownWrites(ofFields: [name], of: id, in: library.name)[0]?.stamp
+          } else {
+            library.store.read { $0.position(ofField: name, of: id, in: library.name)?.stamp }
+          }
+        return stamp.map { $0 <= value.stamp } ?? true
+      })
   }
 
   // MARK: - Writing
@@ -193,29 +212,39 @@ package final class CoalescedWrites: Sendable {
 }
 
 extension Favorites {
-  /// Updates the stored fields of an item at most once in an interval, for values that change many times a second, such as a playback
+  /// Changes the stored item with this id at most once in an interval, for values that change many times a second, such as a playback
   /// position.
   ///
-  /// The first update is written at once. Of those that follow within the interval the last one waits, and reads show it once it is
-  /// written: when the interval is over, at the next update after that, and by ``FavoritesStore/flush()``, `suspend()` and
-  /// ``FavoritesStore/close()``. A crash loses what waits. A field that waits yields to a newer write of it, by another device or by any
-  /// other call. Inside `write { }` it is `update(_:)`.
+  /// ```swift
+  /// try episodes.update(id, coalescing: .seconds(5)) { $0.position = player.position }
+  /// ```
+  ///
+  /// The first change is written at once. Of those that follow within the interval, the last value of each property waits. ``item(_:)``
+  /// returns it; a query and every other read show it once it is written: when the interval is over, at the next change after that, and
+  /// by ``FavoritesStore/flush()``, `suspend()` and ``FavoritesStore/close()``. A crash loses what waits. What waits yields to a newer
+  /// write of the same property, by another device or by any other call. Inside `write { }` this is `update(_:_:)`.
   ///
   /// - Parameters:
-  ///   - item: the item with its new values.
+  ///   - id: the item's id.
   ///   - interval: the least time between two writes of the item.
-  /// - Returns: whether any field was written now.
-  /// - Throws: `invalidItem` or `invalid` if the item cannot be stored; any error of a write, after which the
-  ///   values still wait: see <doc:WhatCanGoWrong>.
+  ///   - change: changes the item, but not its id.
+  /// - Returns: whether anything was written now.
+  /// - Throws: as `update(_:_:)`. After an error of a write, the values still wait.
   @discardableResult
-  public func update(_ item: Item, coalescing interval: Duration) throws(HeartlogError) -> Bool {
-    guard WriteTransaction.joined(by: library.store) == nil else { return try update(item) }
-    let id = item.id.favoriteID
-    let fields = try checkedFields(of: item)
+  public func update(
+    _ id: Item.ID, coalescing interval: Duration, _ change: (inout Item) throws -> Void
+  ) throws -> Bool {
+    guard WriteTransaction.joined(by: library.store) == nil else { return try update(id, change) }
+    var item = try stored(id)
+    let before = try fields(of: item)
+    try apply(change, to: &item, id)
+    let changed = try checkedFields(of: item).filter { !before.contains($0) }
+    guard !changed.isEmpty else { return false }
+    let text = id.favoriteID
     let isDue = library.store.coalesced.report(
-      fields, of: id, in: library, stored: library.item(id), every: interval.wholeMilliseconds
-    ) { (fields, _) throws(HeartlogError) in _ = try perform(.set(fields: fields), on: item.id) }
-    if isDue { try library.store.coalesced.flush(id, in: library.name) }
+      changed, of: text, in: library, stored: library.item(text), every: interval.wholeMilliseconds
+    ) { [id] (fields, _) throws(HeartlogError) in _ = try perform(.set(fields: fields), on: id) }
+    if isDue { try library.store.coalesced.flush(text, in: library.name) }
     return isDue
   }
 }

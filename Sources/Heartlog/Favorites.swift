@@ -47,12 +47,19 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     library.store.read { $0.favoriteIDs(in: library.name) }.compactMap(Item.ID.init(favoriteID:))
   }
 
-  /// Returns the stored item with this id, favorite or not; nil if it is not a favorite and has no stored fields.
+  /// Returns the stored item with this id, favorite or not, with what waits of `update(_:coalescing:_:)`; nil if it is not a favorite and
+  /// has no stored fields.
   ///
   /// - Throws: `invalidItem` if the stored fields do not decode to an `Item`.
   public func item(_ id: Item.ID) throws(HeartlogError) -> Item? {
-    guard let state = library.item(id.favoriteID), state.isVisible else { return nil }
-    return try decode(state)
+    let text = id.favoriteID
+    guard let state = library.item(text), state.isVisible else { return nil }
+    guard let waiting = library.store.coalesced.waiting(text, in: library.name) else { return try decode(state) }
+    let fields = Array(schema?.fields(of: state) ?? state.fields).setting(waiting.fields)
+    return try decode(
+      ItemState(
+        id: text, isFavorite: state.isFavorite, favoritedMoment: state.favoritedMoment,
+        fields: ItemFields(fields.filter { !$0.value.isNull })), isDraft: true)
   }
 
   /// Returns when the item with this id became a favorite, in whole milliseconds; nil if it is not a favorite. One lookup.
@@ -289,14 +296,25 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   @discardableResult
   public func update(_ id: Item.ID, _ change: (inout Item) throws -> Void) throws -> Bool {
     try library.store.write {
-      guard var item = try self.item(id) else {
-        throw HeartlogError(.notFound, "\(library.name) \(id.favoriteID): no such item is stored")
-      }
-      try change(&item)
-      guard item.id == id else {
-        throw HeartlogError(.invalid, "\(library.name) \(id.favoriteID): an update cannot change the id")
-      }
+      var item = try stored(id)
+      try apply(change, to: &item, id)
       return try update(item)
+    }
+  }
+
+  /// The item with this id, which must be stored.
+  func stored(_ id: Item.ID) throws(HeartlogError) -> Item {
+    guard let item = try item(id) else {
+      throw HeartlogError(.notFound, "\(library.name) \(id.favoriteID): no such item is stored")
+    }
+    return item
+  }
+
+  /// Changes an item, but not its id.
+  func apply(_ change: (inout Item) throws -> Void, to item: inout Item, _ id: Item.ID) throws {
+    try change(&item)
+    guard item.id == id else {
+      throw HeartlogError(.invalid, "\(library.name) \(id.favoriteID): an update cannot change the id")
     }
   }
 
@@ -399,7 +417,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   }
 
   /// The fields of an item, with null for those that the store supplies: they clear a value that the item had under the same name before.
-  private func fields(of item: Item, isWritten: Bool = true) throws(HeartlogError) -> [Field] {
+  func fields(of item: Item, isWritten: Bool = true) throws(HeartlogError) -> [Field] {
     let id = item.id.favoriteID
     do throws(FieldCodingError) {
       var (fields, suppliedNames) = try FieldEncoder.encode(item, id: id)

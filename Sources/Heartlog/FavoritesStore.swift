@@ -140,7 +140,7 @@ public final class FavoritesStore: Sendable {
     try localStore.refresh()
   }
 
-  /// Makes every acknowledged commit durable, and writes what waits of `update(_:coalescing:)`. A buffered store makes commits durable
+  /// Makes every acknowledged commit durable, and writes what waits of `update(_:coalescing:_:)`. A buffered store makes commits durable
   /// itself within 100 ms.
   ///
   /// - Throws: `misuse` inside `write { }`; `outcomeUnknown` if the disk fails.
@@ -153,7 +153,7 @@ public final class FavoritesStore: Sendable {
 
   /// Releases everything that must not be held while the process is suspended: call it before an app or its extension is.
   ///
-  /// When it returns, what waited of `update(_:coalescing:)` is written, acknowledged commits are durable, no lock is held and no file of the store is open, and nothing is watched. Snapshots and
+  /// When it returns, what waited of `update(_:coalescing:_:)` is written, acknowledged commits are durable, no lock is held and no file of the store is open, and nothing is watched. Snapshots and
   /// sealing in the background are abandoned; they are due again later. Writes in progress are waited for.
   ///
   /// The store stays usable: any later call wakes it by itself. Streams of changes go on, and tell what was missed, from the next read, write or

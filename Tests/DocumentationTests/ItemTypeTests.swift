@@ -56,4 +56,17 @@ struct ItemTypeTests {
     #expect(try recipes.item("ribollita")?.ingredients == ["pane", "cavolo nero"])
     #expect(!recipes.contains("ribollita"))
   }
+
+  @Test("what is coalesced is read at once by its id, and listed once it is written")
+  func coalesced() throws {
+    let store = try FavoritesStore.inMemory()
+    let recipes = try store.favorites(of: Recipe.self)
+    try recipes.add(Recipe(id: "ribollita", title: "Ribollita"))
+    for minutes in 1...90 {
+      try recipes.update("ribollita", coalescing: .seconds(5)) { $0.minutes = minutes }  // at each move of a slider
+    }
+    #expect(try recipes.item("ribollita")?.minutes == 90)
+    try store.flush()
+    #expect(recipes.list().map(\.minutes) == [90])
+  }
 }

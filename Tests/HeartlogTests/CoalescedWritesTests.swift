@@ -39,7 +39,10 @@ struct CoalescedWritesTests {
 
   @discardableResult
   private func update(_ position: Double, of id: String = "a", heard: Int? = nil) throws -> Bool {
-    try episodes.update(Episode(id: id, position: position, heard: heard), coalescing: .seconds(5))
+    try episodes.update(id, coalescing: .seconds(5)) { episode in
+      episode.position = position
+      if let heard { episode.heard = heard }
+    }
   }
 
   @Test("an update twice a second writes the item every five seconds, and the last one is not lost")
@@ -50,15 +53,17 @@ struct CoalescedWritesTests {
       test.clock.now += 500
     }
     #expect(commits == before + 12)
-    #expect(try episodes.item("a")?.position == 111)
+    #expect(episodes.list().first?.position == 111)
     try store.flush()
-    #expect(try commits == before + 13 && episodes.item("a")?.position == 120)
+    #expect(commits == before + 13 && episodes.list().first?.position == 120)
     try store.flush()
     #expect(commits == before + 13)
   }
 
   @Test("items wait separately, and are written in one commit")
   func severalItems() throws {
+    try episodes.add(Episode(id: "b"))
+    test.clock.now += 60_000
     let before = commits
     for id in ["a", "b"] {
       #expect(try update(1, of: id))
@@ -93,8 +98,9 @@ struct CoalescedWritesTests {
     "a waiting value yields to a later update of the same field, and to that alone", arguments: [false, true])
   func yields(isByOtherHandle: Bool) throws {
     try update(1)
-    try episodes.update(
-      Episode(id: "a", title: "waits", position: 2, heard: 3), coalescing: .seconds(5))
+    try episodes.update("a", coalescing: .seconds(5)) {
+      ($0.title, $0.position, $0.heard) = ("waits", 2, 3)
+    }
     test.clock.now += 1
     let other = isByOtherHandle ? try test.open().favorites(of: Episode.self) : episodes
     try other.library.set(
@@ -109,9 +115,9 @@ struct CoalescedWritesTests {
     let before = commits
     #expect(try update(0, heard: 1))
     for heard in 2...9 { #expect(try !update(0, heard: heard)) }
-    #expect(try episodes.item("a")?.heard == 1)
+    #expect(episodes.list().first?.heard == 1)
     try store.flush()
-    #expect(try commits == before && episodes.item("a")?.heard == 9)
+    #expect(commits == before && episodes.list().first?.heard == 9)
   }
 
   @Test("a failed write is thrown, and the value still waits")
@@ -127,8 +133,12 @@ struct CoalescedWritesTests {
   @Test("an item that cannot be stored is refused at the update, not later")
   func invalid() throws {
     try update(1)
-    let long = Episode(id: "a", title: String(repeating: "x", count: Limits.valueBytesMax + 1))
-    #expect(throws: HeartlogError.self) { try episodes.update(long, coalescing: .seconds(5)) }
+    #expect(throws: HeartlogError.self) {
+      try episodes.update("a", coalescing: .seconds(5)) {
+        $0.title = String(repeating: "x", count: Limits.valueBytesMax + 1)
+      }
+    }
+    #expect(throws: HeartlogError.self) { try update(1, of: "absent") }
     try store.flush()
     #expect(try episodes.item("a")?.title == "T")
   }
@@ -146,5 +156,45 @@ struct CoalescedWritesTests {
     let isWritten = try store.write { try update(2) }
     #expect(isWritten)
     #expect(try episodes.item("a")?.position == 2)
+  }
+
+  @Test("a change sees what waits, and leaves the other properties as they are stored, or wait")
+  func changes() throws {
+    try update(1)
+    try update(2, heard: 7)
+    try episodes.library.set([Field(name: "title", value: .string("new"))], of: "a")
+    try episodes.update("a", coalescing: .seconds(5)) { $0.position += 30 }
+    #expect(try episodes.item("a") == Episode(id: "a", title: "new", position: 32, heard: 7))
+    try store.flush()
+    #expect(episodes.list() == [Episode(id: "a", title: "new", position: 32, heard: 7)])
+  }
+
+  @Test("what waits of one property stays as old as it is when another one changes")
+  func ages() throws {
+    try update(1)
+    try update(2)
+    test.clock.now += 10
+    let other = try test.open().favorites(of: Episode.self)
+    try other.library.set([Field(name: "position", value: .double(9.5))], of: "a")
+    test.clock.now += 10
+    try episodes.update("a", coalescing: .seconds(5)) { $0.title = "later" }
+    try store.flush()
+    #expect(try episodes.item("a") == Episode(id: "a", title: "later", position: 9.5))
+  }
+
+  @Test("inside a write, an item shows what waits, and what the write changed over it")
+  func readInsideWrite() throws {
+    try update(1)
+    try update(2)
+    let positions = try store.write {
+      let before = try episodes.item("a")?.position
+      // Back to what is stored, and on to something else.
+      try episodes.update("a") { $0.position = 5 }
+      try episodes.update("a") { $0.position = 1 }
+      return [before, try episodes.item("a")?.position]
+    }
+    #expect(positions == [2, 1])
+    try store.flush()
+    #expect(try episodes.item("a")?.position == 1)
   }
 }

@@ -152,6 +152,17 @@ extension Favorites {
     try await library.store.write { try self.update(id, change) }
   }
 
+  /// Changes the stored item with this id at most once in an interval, as `update(_:coalescing:_:)` does.
+  ///
+  /// - Returns: whether anything was written now.
+  @discardableResult
+  public func update(
+    _ id: Item.ID, coalescing interval: Duration, _ change: @escaping @Sendable (inout Item) throws -> Void
+  ) async throws -> Bool {
+    let result = await library.store.run { _ in Result { try self.update(id, coalescing: interval, change) } }
+    return try result.get()
+  }
+
   /// Toggles whether an item is a favorite. The stored state decides, not the item's own properties.
   ///
   /// - Returns: whether it is a favorite now.
