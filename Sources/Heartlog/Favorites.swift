@@ -47,14 +47,16 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
     library.store.read { $0.favoriteIDs(in: library.name) }.compactMap(Item.ID.init(favoriteID:))
   }
 
-  /// Returns the stored item with this id, favorite or not, with what waits of `update(_:coalescing:_:)`; nil if it is not a favorite and
-  /// has no stored fields.
+  /// Returns the stored item with this id, favorite or not; nil if it is not a favorite and has no stored fields. It has what waits of
+  /// `update(_:coalescing:_:)`.
   ///
   /// - Throws: `invalidItem` if the stored fields do not decode to an `Item`.
   public func item(_ id: Item.ID) throws(HeartlogError) -> Item? {
     let text = id.favoriteID
     guard let state = library.item(text), state.isVisible else { return nil }
-    guard let waiting = library.store.coalesced.waiting(text, in: library.name) else { return try decode(state) }
+    guard let waiting = library.store.coalesced.waiting(text, in: library.name) else {
+      return try decode(state)
+    }
     let fields = Array(schema?.fields(of: state) ?? state.fields).setting(waiting.fields)
     return try decode(
       ItemState(

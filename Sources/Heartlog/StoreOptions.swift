@@ -38,7 +38,9 @@ public struct StoreOptions: Sendable {
   package var random: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
   /// Creates the options that most apps want: durable writes, a store that is created if there is none, the system's clock.
-  public init() {}
+  ///
+  /// - Parameter origin: what writes, such as `share extension`.
+  public init(origin: String? = nil) { self.origin = origin }
 
   /// Whether the store shows what a snapshot knows of commits that the log has lost. `repair` writes that anew, and sees the log alone.
   package var showsLostCommits = true

@@ -10,7 +10,7 @@
   ///
   /// ```swift
   /// struct RecipeList: View {
-  ///   @FavoritesQuery<Recipe> private var recipes: ItemList<Recipe>
+  ///   @FavoritesQuery private var recipes: ItemList<Recipe>
   ///
   ///   init(_ query: Favorites<Recipe>.Query) { _recipes = FavoritesQuery(query) }
   ///
@@ -18,7 +18,7 @@
   /// }
   /// ```
   ///
-  /// `$recipes` is the ``FavoritesModel``: it takes taps, and has the errors. The query of a view is the one that it appeared with; to show another one,
+  /// `$recipes` is the ``FavoritesModel``: it takes taps, has the errors, and `$recipes.searchText` is for `.searchable(text:)`. The query of a view is the one that it appeared with; to show another one,
   /// set `$recipes.query`.
   @MainActor
   @propertyWrapper
@@ -45,6 +45,13 @@
       let model = FavoritesModel(query)
       holder.model = model
       return model
+    }
+  }
+
+  extension FavoritesModel {
+    /// What is searched for, as a search field edits it: ``search``.
+    public var searchText: Binding<String> {
+      Binding(get: { self.search }, set: { self.search = $0 })
     }
   }
 #endif

@@ -63,7 +63,7 @@ struct ItemTypeTests {
     let recipes = try store.favorites(of: Recipe.self)
     try recipes.add(Recipe(id: "ribollita", title: "Ribollita"))
     for minutes in 1...90 {
-      try recipes.update("ribollita", coalescing: .seconds(5)) { $0.minutes = minutes }  // at each move of a slider
+      try recipes.update("ribollita", coalescing: .seconds(5)) { $0.minutes = minutes }  // as a slider moves
     }
     #expect(try recipes.item("ribollita")?.minutes == 90)
     try store.flush()

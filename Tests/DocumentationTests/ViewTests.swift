@@ -2,7 +2,7 @@ import Heartlog
 import Testing
 
 struct RecipeList: View {
-  @FavoritesQuery<Recipe> private var recipes: ItemList<Recipe>
+  @FavoritesQuery private var recipes: ItemList<Recipe>
 
   init(_ query: Favorites<Recipe>.Query) { _recipes = FavoritesQuery(query) }
 

@@ -70,7 +70,7 @@
     init(wrappedValue: @autoclosure () -> Value) { self.wrappedValue = wrappedValue() }
   }
 
-  struct Binding<Value> {
+  public struct Binding<Value> {
     let get: @MainActor () -> Value
     let set: @MainActor (Value) -> Void
   }

@@ -1,0 +1,1 @@
+../DocumentationTests/FourProgramsTests.swift
