@@ -18,13 +18,13 @@ struct BranchFilesTests {
       #expect(text.hasPrefix("#if canImport(Darwin) || HEARTLOG_STAND_INS\n"), "\(path)")
       let folders = [
         "import os": "AppleTracing", "import FoundationNetworking": "AppleHub",
-        "import SwiftUI": "DocumentationTests/Views",
+        "import SwiftUI": "DocumentationTests/Views", "import UIKit": "DocumentationTests/Views",
       ]
       let folder = folders.first { text.contains($0.key) }?.value ?? "AppleBranches"
       let link = package.appending(path: "Tests/\(folder)/\(URL(filePath: path).lastPathComponent)")
       let target = try FileManager.default.destinationOfSymbolicLink(atPath: link.path)
       #expect(target.hasSuffix("../Sources/\(path)") && FileManager.default.fileExists(atPath: link.path))
     }
-    #expect(count == 7)
+    #expect(count == 8)
   }
 }

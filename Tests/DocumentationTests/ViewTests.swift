@@ -18,6 +18,16 @@ struct RecipeList: View {
   }
 }
 
+@MainActor
+func show(
+  _ query: Favorites<Recipe>.Query, in source: UICollectionViewDiffableDataSource<Int, Recipe.ID>
+) async {
+  for await update in query.updates {
+    let isAnimated = update.difference != nil
+    await source.apply(NSDiffableDataSourceSnapshot(update, in: 0), animatingDifferences: isAnimated)
+  }
+}
+
 /// The examples of views, whose alert a test dismisses as SwiftUI does.
 @MainActor
 @Suite("Views of favorites")
@@ -36,6 +46,24 @@ struct ViewTests {
       while !alert.isPresented.get() { await Task.yield() }
       alert.isPresented.set(false)
       #expect(!alert.isPresented.get())
+    }
+
+    @Test("a collection view follows a query, and makes the cell of a changed item anew")
+    func collectionView() async throws {
+      let recipes = try FavoritesStore.inMemory().favorites(of: Recipe.self, in: "recipes")
+      try await recipes.add(Recipe(id: "nata", title: "Pastel de nata"))
+      try await recipes.add(Recipe(id: "soup", title: "Soup"))
+      let source = UICollectionViewDiffableDataSource<Int, Recipe.ID> { id in
+        (try? recipes.item(id))?.title ?? "?"
+      }
+      let following = Task { await show(recipes.query.sorted(by: \.title), in: source) }
+      while source.shown != ["Pastel de nata", "Soup"] { await Task.yield() }
+      try await recipes.update(Recipe(id: "soup", title: "Onion soup"))
+      while source.shown != ["Onion soup", "Pastel de nata"] { await Task.yield() }
+      try await recipes.remove("nata")
+      while source.shown != ["Onion soup"] { await Task.yield() }
+      following.cancel()
+      await following.value
     }
   #endif
 }

@@ -1,0 +1,1 @@
+../DocumentationTests/Views/DiffableSnapshot.swift

@@ -1,0 +1,1 @@
+../DocumentationTests/Views/UIKit.swift

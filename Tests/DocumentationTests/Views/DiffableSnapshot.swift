@@ -1,0 +1,1 @@
+../../../Sources/HeartlogSwiftUI/DiffableSnapshot.swift
