@@ -105,7 +105,7 @@ public struct ItemCollection<ID: FavoriteID>: Sendable {
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func remove(_ id: ID) throws(HeartlogError) -> Bool {
-    try library.set([Field(name: field, value: .null)], of: id.favoriteID).isChange
+    try library.set([Field(name: field, value: .null)], of: id.favoriteID)
   }
 
   /// Removes all items from the collection in one commit: then it no longer exists. They stay favorites if they were.
@@ -113,7 +113,7 @@ public struct ItemCollection<ID: FavoriteID>: Sendable {
   /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
   public func removeAll() throws(HeartlogError) {
     try library.store.writeBatch(order.positions()) { place throws(HeartlogError) in
-      try library.set([Field(name: field, value: .null)], of: place.item.id).isChange
+      try library.set([Field(name: field, value: .null)], of: place.item.id)
     }
   }
 

@@ -69,7 +69,7 @@ extension FavoritesLibrary {
   @discardableResult
   public func setNote(_ note: String?, of id: String) throws(HeartlogError) -> Bool {
     let value = note.map { $0.isEmpty ? FieldValue.null : .string($0) } ?? .null
-    return try set([Field(name: Self.noteField, value: value)], of: id).isChange
+    return try set([Field(name: Self.noteField, value: value)], of: id)
   }
 }
 

@@ -222,5 +222,5 @@ public struct ErasureReport: Hashable, Sendable {
   package internal(set) var remainingItems: [Item] = []
 
   /// The report of an erasure that did nothing.
-  public init() {}
+  package init() {}
 }

@@ -83,45 +83,47 @@ public struct FavoritesLibrary: Sendable {
 
   // MARK: - Writing
 
-  /// Makes an item a favorite and writes those of its fields that differ. An item that already is a favorite is not changed: the result
-  /// says that the fields and the date were ignored. Use `set(_:of:)` for its fields.
+  /// Makes an item a favorite and writes those of its fields that differ. An item that already is a favorite is not changed. Use
+  /// `set(_:of:)` for its fields.
   ///
   /// - Parameters:
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
   ///   - fields: in any order; if a name occurs more than once, the last value counts.
   ///   - favoritedDate: milliseconds since 1970, negative before it; the time of the commit if nil.
+  /// - Returns: whether it was not a favorite before.
   /// - Throws: `invalid` for an invalid id or field, and for an id that is not one of the item type's; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func add(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
-  ) throws(HeartlogError) -> WriteResult {
+  ) throws(HeartlogError) -> Bool {
     try checkForm(of: id)
-    return try perform(.add(fields: fields, favoritedDate: favoritedDate), on: id)
+    return try perform(.add(fields: fields, favoritedDate: favoritedDate), on: id).isChange
   }
 
   /// Removes an item from the favorites. Its fields stay.
   ///
+  /// - Returns: whether it was a favorite before.
   /// - Throws: `invalid` for an invalid id; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
-  public func remove(_ id: String) throws(HeartlogError) -> WriteResult {
+  public func remove(_ id: String) throws(HeartlogError) -> Bool {
     try checkForm(of: id)
-    return try perform(.remove, on: id)
+    return try perform(.remove, on: id).isChange
   }
 
-  /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite; otherwise the
-  /// result says that they were ignored.
+  /// Toggles whether an item is a favorite. The fields and the date are written only when the item becomes a favorite.
   ///
   /// - Parameters:
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
   ///   - fields: as for `add(_:fields:favoritedDate:)`.
   ///   - favoritedDate: as for `add(_:fields:favoritedDate:)`.
+  /// - Returns: whether it is a favorite now.
   /// - Throws: `invalid` for an invalid id or field, and for an id that is not one of the item type's; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(
     _ id: String, fields: [Field] = [], favoritedDate: Milliseconds? = nil
-  ) throws(HeartlogError) -> WriteResult {
+  ) throws(HeartlogError) -> Bool {
     try checkForm(of: id)
-    return try perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id)
+    return try perform(.toggle(fields: fields, favoritedDate: favoritedDate), on: id).isFavorite
   }
 
   /// Writes fields of an item, favorite or not. A null value clears a field. Fields that do not differ are not written.
@@ -129,11 +131,12 @@ public struct FavoritesLibrary: Sendable {
   /// - Parameters:
   ///   - fields: in any order; if a name occurs more than once, the last value counts.
   ///   - id: 1 to 4,096 bytes of UTF-8 without control characters.
+  /// - Returns: whether any field differed.
   /// - Throws: `invalid` for an invalid id or field, and for an id that is not one of the item type's; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
-  public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> WriteResult {
+  public func set(_ fields: [Field], of id: String) throws(HeartlogError) -> Bool {
     try checkForm(of: id)
-    return try perform(.set(fields: fields), on: id)
+    return try perform(.set(fields: fields), on: id).isChange
   }
 
   /// Refuses a text that no item of the library's type has as its id.

@@ -307,9 +307,9 @@ extension FavoritesLibrary {
         quiet.contains(field.name) ? Field(name: field.name, value: field.value, isQuiet: true) : field
       }
       let becomesFavorite = item.isFavorite && !options.isMetadataOnly
-      if becomesFavorite, try add(item.id, fields: fields, favoritedDate: item.favoritedDate).isChange {
+      if becomesFavorite, try add(item.id, fields: fields, favoritedDate: item.favoritedDate) {
         report.added += 1
-      } else if !fields.isEmpty, try set(fields, of: item.id).isChange {
+      } else if !fields.isEmpty, try set(fields, of: item.id) {
         report.updated += 1
       } else if self.item(item.id) != nil {
         report.unchanged += 1

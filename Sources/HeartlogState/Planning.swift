@@ -83,11 +83,11 @@ package struct WritePlan: Sendable {
 }
 
 /// The result of an operation.
-public struct WriteResult: Hashable, Sendable {
+package struct WriteResult: Hashable, Sendable {
   /// Whether an event or a device-local value was written.
-  public let isChange: Bool
+  package let isChange: Bool
   /// Whether the item is a favorite now.
-  public let isFavorite: Bool
+  package let isFavorite: Bool
   /// True if fields or a favorited date were given to an operation that does not take them: adding an existing favorite, or a toggle that
   /// switched off.
   package let ignoredFields: Bool

@@ -80,7 +80,7 @@ private struct PodcastIndexFormat: FileFormat {
       }
       return try library.checked(
         FileItem(
-          told: Episode(
+          encoding: Episode(
             id: record["guid"]?.string ?? "", title: record["title"]?.string ?? "",
             show: record["feedTitle"]?.string ?? "", audioURL: url,
             duration: record["duration"]?.number ?? 0)))

@@ -23,7 +23,7 @@ enum AddCommand: Command {
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let target = try ItemArguments(arguments)
     return try context.writeOne(target.library, target.item, otherwise: "is already a favorite") {
-      try $0.add(target.item, fields: target.fields, favoritedDate: target.date)
+      try $0.perform(.add(fields: target.fields, favoritedDate: target.date), on: target.item)
     }
   }
 }
@@ -45,7 +45,7 @@ enum ToggleCommand: Command {
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let target = try ItemArguments(arguments)
     return try context.writeOne(target.library, target.item, otherwise: "was not toggled") {
-      try $0.toggle(target.item, fields: target.fields, favoritedDate: target.date)
+      try $0.perform(.toggle(fields: target.fields, favoritedDate: target.date), on: target.item)
     }
   }
 }
@@ -67,7 +67,7 @@ enum RemoveCommand: Command {
   static func run(_ arguments: Arguments, _ context: CommandContext) throws -> ExitCode {
     let item = arguments.text(.item)
     return try context.writeOne(arguments.text(.library), item, otherwise: "is not a favorite") {
-      try $0.remove(item)
+      try $0.perform(.remove, on: item)
     }
   }
 }
@@ -93,7 +93,7 @@ enum SetCommand: Command {
     let target = try ItemArguments(arguments)
     if target.fields.isEmpty { throw misused("set needs a field to write") }
     return try context.writeOne(target.library, target.item, otherwise: "already has these values") {
-      try $0.set(target.fields, of: target.item)
+      try $0.perform(.set(fields: target.fields), on: target.item)
     }
   }
 }

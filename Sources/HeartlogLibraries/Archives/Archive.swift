@@ -274,7 +274,7 @@ struct ArchiveJSONFormat: FileFormat {
     if let identifier = record.string { return FileItem(id: identifier) }
     guard record.object != nil else { throw .invalidItem("\(record.kind) where an item should be") }
     guard record["fields"] != nil else {
-      return try FileItem(told: try Archive(document: record))
+      return try FileItem(encoding: try Archive(document: record))
     }
     var item = FileItem(id: record["identifier"]?.string ?? "")
     item.favoritedDate = try FileItem.date(record["dateAdded"], named: "dateAdded")

@@ -191,7 +191,7 @@ private struct ArchivesDescriptor: LibraryDescriptor {
     }
     let shown: String? = title.isEmpty || title.hasPrefix("http") ? nil : title
     return try FileItem(
-      told: Archive(
+      encoding: Archive(
         identifier: path[1], title: shown, archiveTitle: shown,
         iconUrlString: "https://archive.org/services/img/\(path[1])"))
   }
@@ -214,7 +214,7 @@ private struct TracksDescriptor: LibraryDescriptor {
     guard let path = archivePath(of: address), path.count > 2, path[0] == "download" else { return nil }
     let file = [JSONMember("name", .string(path.dropFirst(2).joined(separator: "/")))]
     let named = title.isEmpty ? [] : [JSONMember("title", .string(title))]
-    return try FileItem(told: try Track(file: JSONValue.object(file + named), archiveIdentifier: path[1]))
+    return try FileItem(encoding: try Track(file: JSONValue.object(file + named), archiveIdentifier: path[1]))
   }
 }
 

@@ -25,7 +25,7 @@ struct BookRecordList: AppRecordList {
   }
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
-    var item = try FileItem(told: try Book(appRecord: record))
+    var item = try FileItem(encoding: try Book(appRecord: record))
     // A member that is missing stays missing: it does not become its default.
     item.fields.removeAll { field in Self.members(of: field.name).allSatisfy { record[$0]?.isNull ?? true } }
     item.favoritedDate = try Self.date(record["dateAdded"])

@@ -155,7 +155,7 @@ struct LibriVoxFormat: FileFormat {
     contents.take(elementsOf: books, in: document, after: failure) { (record) throws(LibraryError) in
       // The answer has no date at which the book was added to the library.
       return try Book.descriptor.checked(
-        FileItem(told: try Book(libriVox: record, dateAdded: .distantPast)))
+        FileItem(encoding: try Book(libriVox: record, dateAdded: .distantPast)))
     }
     return contents
   }

@@ -103,7 +103,7 @@ extension BookLibrary {
         return false
       }
       // The book exists, but this caller has never loaded it: fields without a value are not cleared.
-      if try books.library.set(draft.fields.filter { !$0.value.isNull }, of: id).isChange {
+      if try books.library.set(draft.fields.filter { !$0.value.isNull }, of: id) {
         report.changed.append(draft.book.id)
       }
       return draft.book.currentPosition > 0
@@ -120,7 +120,7 @@ extension BookLibrary {
     guard heldDate != nil else { return false }
     let before = try BookDraft(seen).fields
     let differing = draft.fields.filter { !before.contains($0) }
-    if !differing.isEmpty, try books.library.set(differing, of: id).isChange {
+    if !differing.isEmpty, try books.library.set(differing, of: id) {
       report.changed.append(draft.book.id)
     }
     return seen.currentPosition != draft.book.currentPosition
@@ -148,7 +148,7 @@ extension BookLibrary {
     }
     return try books.library.add(
       draft.book.id.favoriteID, fields: fields, favoritedDate: draft.book.dateAdded.milliseconds
-    ).isChange
+    )
   }
 
   // MARK: - Deleting
@@ -195,7 +195,7 @@ extension BookLibrary {
       guard books.contains(id), var book = try books.item(id) else { return false }
       book.coverStatus = status
       let fields = try BookDraft(book).fields.filter { Self.coverFields.contains($0.name) }
-      return try books.library.set(fields, of: id.favoriteID).isChange
+      return try books.library.set(fields, of: id.favoriteID)
     }
   }
 

@@ -380,7 +380,7 @@ private struct BooksDescriptor: LibraryDescriptor {
     let name = title.isEmpty ? url.deletingPathExtension().lastPathComponent : title
     let content = try? Book.fingerprint(of: url)
     let id = Book.id(of: content.map { "m4b:\($0)" } ?? "file:\(url.standardizedFileURL.path)")
-    return try FileItem(told: Book(id: id, title: name, fileURL: url, dateAdded: .distantPast))
+    return try FileItem(encoding: Book(id: id, title: name, fileURL: url, dateAdded: .distantPast))
   }
 }
 

@@ -238,7 +238,7 @@ private struct CatalogRecords: AppRecordList {
 
   func item(_ record: JSONValue) throws(LibraryError) -> FileItem {
     let city = try City(appRecord: record)
-    var item = try FileItem(told: city)
+    var item = try FileItem(encoding: city)
     item.isFavorite = city.isFavorite
     try item.takeRest(of: record)
     return item

@@ -19,7 +19,7 @@ struct ArXivAtomFormat: FileFormat {
     for entry in try Paper.entries(atom: bytes) {
       line += bytes[counted..<entry.offset].count { $0 == 0x0A }
       counted = entry.offset
-      contents.take(line: line) { () throws(LibraryError) in try FileItem(told: Paper(entry: entry)) }
+      contents.take(line: line) { () throws(LibraryError) in try FileItem(encoding: Paper(entry: entry)) }
     }
     return contents
   }
@@ -104,7 +104,7 @@ struct ArXivSnapshotFormat: FileFormat {
     var contents = FileContents()
     contents.takeLines(of: bytes) { (line) throws(LibraryError) in
       let record = try LibraryError.checking(JSONValue.parse(Array(line)))
-      return try FileItem(told: Paper(snapshot: record))
+      return try FileItem(encoding: Paper(snapshot: record))
     }
     return contents
   }

@@ -107,8 +107,8 @@ struct LocalFieldsTests {
     try store.library("tapes").set([Field(name: "path", value: .string("/old"))], of: "a")
     let tapes = try store.tapes
     #expect(try tapes.item("a") == nil && tapes.library.all().isEmpty)
-    #expect(try !tapes.library.set([Field(name: "path", value: .null)], of: "a").isChange)
-    #expect(try tapes.library.set([Field(name: "path", value: .string("/here"))], of: "a").isChange)
+    #expect(try !tapes.library.set([Field(name: "path", value: .null)], of: "a"))
+    #expect(try tapes.library.set([Field(name: "path", value: .string("/here"))], of: "a"))
     #expect(tapes.library.all().map(\.id) == ["a"])
     try tapes.library.set([Field(name: "path", value: .string("/b"))], of: "b")
     #expect(tapes.library.all().map(\.id) == ["a", "b"] && tapes.library.items().count == 2)
@@ -302,15 +302,15 @@ struct LocalFieldsTests {
     let library = try store.tapes.library
     let local = [Field(name: "path", value: .string("/a"))]
     try library.add("a", fields: local)
-    let again = try library.add("a", fields: [Field(name: "path", value: .string("/other"))])
+    let again = try library.perform(.add(fields: [Field(name: "path", value: .string("/other"))]), on: "a")
     #expect(!again.isChange && again.ignoredFields)
-    let off = try library.toggle("a", fields: [Field(name: "path", value: .string("/other"))])
+    let off = try library.perform(.toggle(fields: [Field(name: "path", value: .string("/other"))]), on: "a")
     #expect(!off.isFavorite && off.isChange && off.ignoredFields)
     #expect(library.item("a")?.value(of: "path") == .string("/a"))
-    let on = try library.toggle("a", fields: [Field(name: "path", value: .string("/new"))])
+    let on = try library.perform(.toggle(fields: [Field(name: "path", value: .string("/new"))]), on: "a")
     #expect(on.isFavorite && !on.ignoredFields)
     #expect(library.item("a")?.value(of: "path") == .string("/new"))
-    #expect(try library.remove("a").isChange && library.item("a")?.value(of: "path") == .string("/new"))
+    #expect(try library.remove("a") && library.item("a")?.value(of: "path") == .string("/new"))
   }
 
   @Test("batches and awaited writes keep them apart")

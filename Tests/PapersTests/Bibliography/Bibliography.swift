@@ -22,7 +22,7 @@ enum Bibliography {
   /// Papers as favorites, each since a millisecond of its own.
   static func items(_ papers: [Paper]) throws -> [FileItem] {
     try papers.enumerated().map { index, paper in
-      var item = try FileItem(told: paper)
+      var item = try FileItem(encoding: paper)
       item.favoritedDate = 1_772_000_000_000 + Milliseconds(index) * 86_400_001
       return item
     }

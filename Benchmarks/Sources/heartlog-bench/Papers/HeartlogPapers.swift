@@ -39,7 +39,7 @@ struct FieldPapers: PaperPeer {
   }
 
   func toggle(_ paper: PaperOnTrace) throws -> Bool {
-    try papers.toggle(paper.paper.id, fields: paper.fields).isFavorite
+    try papers.toggle(paper.paper.id, fields: paper.fields)
   }
 
   func contains(_ id: String) -> Bool { papers.contains(id) }
