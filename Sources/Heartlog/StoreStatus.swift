@@ -106,6 +106,13 @@ extension FavoritesStore {
     return state.map(devices) ?? read(devices)
   }
 
+  /// Shows this device to the others before it has written anything: the field `joined` of the item `replica-ID` in the library "settings".
+  package func announceDevice() throws(HeartlogError) {
+    guard devices.first(where: \.isOwn)?.head == 0 else { return }
+    try library("settings").set(
+      [Field(name: "joined", value: .bool(true))], of: Self.settingsItem(of: replica))
+  }
+
   /// The replicas that write no more: their streams have ended, or a person says that they will not come back.
   package var inactiveReplicas: Set<ReplicaID> {
     Set(devices.filter { $0.isRetired || $0.isEnded }.map(\.replica))

@@ -40,6 +40,35 @@ struct ShippingTests {
     #expect(try await phone.syncInBackground(for: .seconds(600)) == false)
     #expect(phone.cloud.error?.code == .notAStore && phone.status == phone.cloud.error?.title)
   }
+
+  @Test(
+    "a device that joins is shown at the others before it has written anything", arguments: [false, true])
+  func joining(isEncrypted: Bool) async throws {
+    let folder = URL.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let cloud = folder.appending(path: "cloud")
+    let phone = try SyncedStore(at: folder.appending(path: "phone"), device: "phone", cloud: cloud)
+    let tablet = try SyncedStore(at: folder.appending(path: "tablet"), device: "tablet", cloud: cloud)
+    for device in [phone, tablet] { await device.cloud.stop() }
+    try FileManager.default.removeItem(at: cloud)
+    try FileManager.default.createDirectory(at: cloud, withIntermediateDirectories: true)
+    let place = try FolderCarrier(cloud)
+    try phone.store.library("recipes").add("nata")
+    var options = SyncOptions()
+    options.encrypts = isEncrypted
+    try await phone.store.sync(with: place, options: options)
+
+    let line = try await phone.invite(to: place)
+    #expect(line.utf8.count < 1_000 && line.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+    #expect(phone.others.isEmpty)
+    try await tablet.join(line, through: FolderCarrier(cloud))
+    #expect(try tablet.store.library("recipes").contains("nata"))
+    try await phone.store.sync(with: place)
+    #expect(phone.others.map(\.name) == ["tablet"])
+    try await tablet.store.sync(with: place)
+    #expect(phone.store.digest == tablet.store.digest)
+    #expect(tablet.others.map(\.name) == ["phone"])
+  }
 }
 
 @MainActor
@@ -73,4 +102,16 @@ extension SyncedStore {
     try await store.suspend()
     return isDone
   }
+
+  /// The line for a QR code, or to be sent as one sends a password.
+  func invite(to place: FolderCarrier) async throws -> String {
+    try await store.run { try $0.invitation(to: place) }
+  }
+
+  func join(_ line: String, through place: FolderCarrier) async throws {
+    try await store.run { try $0.join(line, through: place) }
+  }
+
+  /// The other devices. One that joins is among them after the next sync.
+  var others: [Device] { store.devices.filter { !$0.isOwn && !$0.isRetired } }
 }

@@ -93,7 +93,8 @@ extension FileItem {
   /// a file is not cleared.
   ///
   /// - Throws: `invalidItem` if the store cannot hold it.
-  public init<Item: Codable & Identifiable>(encoding item: Item) throws(LibraryError) where Item.ID: FavoriteID {
+  public init<Item: Codable & Identifiable>(encoding item: Item) throws(LibraryError)
+  where Item.ID: FavoriteID {
     do {
       self.init(id: item.id.favoriteID, fields: try FieldEncoder.fields(of: item).filter { !$0.value.isNull })
     } catch {

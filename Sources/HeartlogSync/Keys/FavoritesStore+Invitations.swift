@@ -51,7 +51,7 @@ extension FavoritesStore {
     return Invitation(to: vault, key: key, place: address, endpoint: endpoint).text
   }
 
-  /// Joins the vault of an invitation, and syncs with it.
+  /// Joins the vault of an invitation, and syncs with it. After their next sync, this device is among the `devices` of the others.
   ///
   /// - Parameters:
   ///   - line: What ``invitation(to:goodForSeconds:options:)`` returned.
@@ -78,9 +78,10 @@ extension FavoritesStore {
       throw .otherVault(mine: mine.id, theirs: invitation.vault)
     }
     do throws(HeartlogError) {
+      // The device must have a key that can be admitted.
+      try prepareToShip()
+      try announceDevice()
       if let key = invitation.key {
-        // The device must have a key that can be admitted.
-        try prepareToShip()
         if invitation.vault.isEncrypted {
           try VaultKeys.join(invitation.vault, with: key, self)
         } else if let hub = carrier as? HubCarrier {
