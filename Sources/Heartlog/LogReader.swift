@@ -11,10 +11,13 @@ package final class LogReader {
   ///
   /// - Parameters:
   ///   - path: the folder of the store.
+  ///   - sealedMax: reads only the ends of the streams: at most so many sealed segments of each, and what follows them.
   ///   - progress: called from time to time on the calling thread, with the bytes read so far and in total.
   /// - Throws: `notAStore`, `newerFormat`, `inputOutput`.
-  package convenience init(at path: String, progress: LogProgress? = nil) throws(HeartlogError) {
-    let log = try MergedLog(at: path, on: POSIXFileSystem(), progress: progress)
+  package convenience init(
+    at path: String, lastSealed sealedMax: Int? = nil, progress: LogProgress? = nil
+  ) throws(HeartlogError) {
+    let log = try MergedLog(at: path, on: POSIXFileSystem(), lastSealed: sealedMax, progress: progress)
     self.init(log)
   }
 
@@ -68,9 +71,38 @@ package final class LogReader {
     }
   }
 
+  /// Returns the last commits that are currently there, in the total order. Only these are assembled.
+  ///
+  /// - Parameters:
+  ///   - count: the maximum number of commits.
+  ///   - isWanted: whether a commit at a position counts.
+  package func lastCommits(
+    _ count: Int, where isWanted: (CommitPosition) -> Bool
+  ) throws(HeartlogError) -> [Commit] {
+    var found: [(run: MergedLog.Run.Commits, index: Int)] = []
+    while let run = try nextRun() {
+      switch run.commits {
+      case .one(let commit): if isWanted(commit.position) { found.append((run.commits, 0)) }
+      case .several(let block, let indices):
+        found += indices.filter { isWanted(block.content.position(at: $0)) }.map { (run.commits, $0) }
+      }
+      // Not at each commit, which would move all others each time.
+      if found.count > 1_000, found.count / 2 >= count { found.removeFirst(found.count - count) }
+    }
+    return found.suffix(count).map { found in
+      switch found.run {
+      case .one(let commit): commit
+      case .several(let block, _): block.commit(at: found.index)
+      }
+    }
+  }
+
   /// The time of the commit that `next` returned last, for comparison with a moment: the latest wall time of its device up to that commit,
   /// in milliseconds since 1970. If a device's clock was set back, later commits keep the time from before. 0 before the first commit.
   package var lastTime: Milliseconds { log.lastTime }
+
+  /// Where the first commit is from which on none is left out; nil before the first read, and if none is.
+  package var completeFrom: CommitPosition? { log.completeFrom }
 
   /// The replicas whose streams were found so far.
   package var replicas: [ReplicaID] { log.replicas }

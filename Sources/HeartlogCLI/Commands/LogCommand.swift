@@ -43,19 +43,21 @@ enum LogCommand: Command {
       library: library, item: item, replicas: arguments.texts(Self.replica),
       since: arguments.moment(Self.since), until: arguments.moment(Self.until), store: directory)
     let history = try history(of: item, in: library, context)
-    let log = try LogReader(at: directory)
     var printer = EventPrinter(context)
-    let last = arguments.count(Self.last)
-    var lines: [EventLine] = []
-    try log.forEachEvent(where: filter) { line in
+    func show(_ line: EventLine) throws {
       var line = line
       if let history { line.fates = history.fates(of: line.id) }
-      guard let last else { return try printer.take(line) }
-      lines.append(line)
-      // Not one by one, which would move all others each time.
-      if lines.count > 1_000, lines.count / 2 >= last { lines.removeFirst(lines.count - last) }
+      try printer.take(line)
     }
-    for line in lines.suffix(last ?? 0) { try printer.take(line) }
+    let log: LogReader
+    if let count = arguments.count(Self.last) {
+      let last = try LastEvents(count, where: filter, at: directory)
+      log = last.log
+      for line in last.lines { try show(line) }
+    } else {
+      log = try LogReader(at: directory)
+      try log.forEachEvent(where: filter, show)
+    }
     try printer.flush()
     if arguments.has(Self.follow) { try follow(log, filter, &printer, context) }
     if context.isJSON { try context.jsonPartial(log.findings) }
@@ -89,11 +91,48 @@ enum LogCommand: Command {
   private static let pauseMilliseconds: UInt32 = 100
 }
 
+/// The last events that a filter takes. They are looked for at the ends of the streams, then further back.
+private struct LastEvents {
+  /// It continues after them.
+  let log: LogReader
+  let lines: [EventLine]
+
+  init(_ count: Int, where filter: EventFilter, at directory: String) throws {
+    var sealedMax = filter.isOfAllTimes ? 1 : nil
+    while true {
+      let log = try LogReader(at: directory, lastSealed: sealedMax)
+      var lines: [EventLine] = []
+      func isThere(_ position: CommitPosition) -> Bool { position >= log.completeFrom ?? position }
+      if filter.isOfAllTimes, filter.takesAllRecords {
+        let commits = try log.lastCommits(count) { isThere($0) && filter.takes($0, at: 0) }
+        lines = commits.flatMap { EventLine.all(of: $0) }
+      } else {
+        try log.forEachCommit(of: filter.onlyItem) {
+          isThere($0) && filter.takes($0, at: $1)
+        } _: { commit in
+          lines += EventLine.all(of: commit).filter { filter.takes($0.record) }
+          // Not one by one, which would move all others each time.
+          if lines.count > 1_000, lines.count / 2 >= count { lines.removeFirst(lines.count - count) }
+        }
+      }
+      let isSound = log.findings.isEmpty
+      if sealedMax == nil || isSound && (lines.count >= count || log.completeFrom == nil) {
+        (self.log, self.lines) = (log, Array(lines.suffix(count)))
+        return
+      }
+      // Behind damage, only what a reader of the whole log still reaches is shown.
+      sealedMax = isSound ? sealedMax.map { $0 * 4 } : nil
+    }
+  }
+}
+
 /// Selects the events that `log` shows: times by wall times, as they are shown, and events by the order of the log.
 struct EventFilter {
   private let library: String?
   private let item: String?
   private let replicas: Set<ReplicaID>?
+  /// Whether it takes events of all times, so that it can be asked about a part of the log.
+  let isOfAllTimes: Bool
   private let isSince: (CommitPosition, Milliseconds) -> Bool
   private let isUntil: (CommitPosition, Milliseconds) -> Bool
 
@@ -104,6 +143,7 @@ struct EventFilter {
   ) throws {
     self.library = library
     self.item = item
+    isOfAllTimes = since == nil && until == nil && item == nil
     let needsReplicas = !names.isEmpty || [since, until].contains { $0 != nil && $0?.last == nil }
     let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
     replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
@@ -133,6 +173,9 @@ struct EventFilter {
   func takes(_ commit: CommitPosition, at time: Milliseconds) -> Bool {
     isSince(commit, time) && isUntil(commit, time) && replicas?.contains(commit.replica) ?? true
   }
+
+  /// Whether it takes all events of the commits that it takes.
+  var takesAllRecords: Bool { library == nil }
 
   /// The only item whose events are shown; nil if there are others.
   var onlyItem: (library: String, id: String)? {

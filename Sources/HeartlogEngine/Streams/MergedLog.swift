@@ -1,12 +1,14 @@
 import HeartlogFiles
 import HeartlogFormat
 
-/// Reads all streams of a store, without a lock, as one log: the commits are merged in the total order.
+/// Reads all streams of a store, or the ends of all, without a lock, as one log: the commits are merged in the total order.
 package final class MergedLog {
   private let directory: StoreDirectory
   private let identity: StoreIdentity
   private let lock: StoreLock
   private var streams: [ReplicaID: Stream] = [:]
+  /// The number of sealed segments with which each stream begins, counted from its last one; nil for whole streams.
+  private let sealedMax: Int?
   private var meter: ProgressMeter
   private var seenPage: StoreLock.Page?
   /// The streams with an open file, the most recently read last.
@@ -29,6 +31,8 @@ package final class MergedLog {
     let reader: StreamReader
     /// Used until the next end of the reader.
     var frames: ReadAhead?
+    /// Whether commits before the first one that is read are left out, and that has not been read yet.
+    var isBeforeFirst: Bool
     /// Read but not yet returned, in reverse order: the next one is last. Blocks are kept whole.
     var ahead: [Ahead] = []
     /// Whether the reader was at the end when it was last used.
@@ -38,7 +42,10 @@ package final class MergedLog {
     /// The time at the last commit returned.
     var time = StreamTime()
 
-    init(_ reader: StreamReader) { self.reader = reader }
+    init(_ reader: StreamReader) {
+      self.reader = reader
+      isBeforeFirst = reader.tail.head != nil
+    }
   }
 
   private enum Ahead {
@@ -54,9 +61,12 @@ package final class MergedLog {
     }
   }
 
+  /// - Parameter sealedMax: Reads only the last sealed segments of each stream, at most so many, and what follows them.
   package init(
-    at path: String, on fileSystem: any FileSystem, progress: LogProgress? = nil
+    at path: String, on fileSystem: any FileSystem, lastSealed sealedMax: Int? = nil,
+    progress: LogProgress? = nil
   ) throws(HeartlogError) {
+    self.sealedMax = sealedMax
     directory = StoreDirectory(fileSystem: fileSystem, path: path)
     identity = try StoreIdentity.read(directory)
     lock = try StoreLock(directory)
@@ -86,6 +96,9 @@ package final class MergedLog {
 
   /// The time of the last commit returned: the latest wall time of its stream up to it; 0 before the first.
   package private(set) var lastTime: Milliseconds = 0
+
+  /// Where the first commit is from which on none is left out; nil before the first read, and if none is.
+  package private(set) var completeFrom: CommitPosition?
 
   /// Returns the next commit in the total order; nil if there is none at the moment.
   ///
@@ -161,10 +174,27 @@ package final class MergedLog {
     // The replica's own stream may be missing completely; only the lock page tells.
     replicas.insert(identity.replica)
     for replica in replicas where streams[replica] == nil {
-      streams[replica] = Stream(StreamReader(directory, replica: replica))
+      streams[replica] = Stream(try reader(of: replica))
     }
     for stream in streams.values { stream.isAtEnd = false }
     return true
+  }
+
+  private func reader(of replica: ReplicaID) throws(HeartlogError) -> StreamReader {
+    guard let sealedMax else { return StreamReader(directory, replica: replica) }
+    do {
+      return try heartlogErrors {
+        try directory.opening(replica) {
+          let sealed = try directory.servingSegments(of: replica).serving.filter { $0.state == .sealed }
+          guard sealed.count > sealedMax else { return StreamReader(directory, replica: replica) }
+          return try VerifiedReader(directory, replica: replica, to: sealed[sealed.count - sealedMax]).reader
+        }
+      }
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      // Reading from the start finds the damage and reports it.
+      return StreamReader(directory, replica: replica)
+    }
   }
 
   private func fill(_ stream: Stream) throws(HeartlogError) {
@@ -177,7 +207,13 @@ package final class MergedLog {
     stream.frames = frames
     var found: [Ahead] = []
     var count = 0
-    defer { stream.ahead = found.reversed() }
+    defer {
+      if stream.isBeforeFirst, let position = found.first?.position {
+        stream.isBeforeFirst = false
+        completeFrom = max(completeFrom ?? position, position)
+      }
+      stream.ahead = found.reversed()
+    }
     while count < wanted {
       let read = try heartlogErrors { try frames.next() }
       switch read.next {

@@ -1,0 +1,76 @@
+import HeartlogFormat
+import HeartlogFiles
+import Testing
+
+@testable import HeartlogEngine
+
+@Suite("The ends of streams alone", .timeLimit(.minutes(5)))
+struct LastSegmentsTests {
+  private func history(clocksAreWrong: Bool = false) throws -> History {
+    let history = try History(clocksAreWrong: clocksAreWrong)
+    for round in 0..<4 {
+      for _ in 0..<14 { try history.write() }
+      try history.receive(round + 3)
+      try history.seal(joining: false)
+    }
+    try history.write(5)
+    try history.receive(2)
+    return history
+  }
+
+  private func commits(_ history: History, lastSealed: Int?) throws -> (log: MergedLog, read: [Commit]) {
+    let log = try MergedLog(at: "/store", on: history.files, lastSealed: lastSealed)
+    var read: [Commit] = []
+    while let commit = try log.next() { read.append(commit) }
+    #expect(log.findings.isEmpty)
+    return (log, read)
+  }
+
+  @Test("a log read from its last segments is the end of the whole one", arguments: [false, true])
+  func ends(clocksAreWrong: Bool) throws {
+    let history = try history(clocksAreWrong: clocksAreWrong)
+    let whole = try commits(history, lastSealed: nil)
+    #expect(whole.log.completeFrom == nil && whole.read.count == history.commits.count)
+    var counts: Set<Int> = []
+    for lastSealed in [1, 2, 3, 100] {
+      let part = try commits(history, lastSealed: lastSealed)
+      counts.insert(part.read.count)
+      guard let from = part.log.completeFrom else {
+        #expect(part.read == whole.read)
+        continue
+      }
+      let end = part.read.filter { $0.position >= from }
+      #expect(!end.isEmpty && end == whole.read.suffix(end.count))
+      #expect(Set(part.log.replicas) == Set(whole.log.replicas))
+    }
+    #expect(counts.count > 1 && counts.contains(whole.read.count))
+  }
+
+  @Test("a damaged segment is found, whether it is read first or later")
+  func damage() throws {
+    let history = try history()
+    let directory = StoreDirectory(fileSystem: history.files, path: "/store")
+    let sealed = try [history.replica, history.otherReplica].flatMap { replica in
+      try directory.servingSegments(of: replica).serving.filter { $0.state == .sealed }
+        .map { directory.path(of: $0, in: replica) }
+    }
+    var unread = 0
+    for path in sealed {
+      let sound = try history.files.contents(of: path)
+      var bytes = sound
+      bytes[bytes.count - 16] ^= 1
+      try history.files.replaceContents(of: path, with: bytes)
+      defer { try? history.files.replaceContents(of: path, with: sound) }
+      let log = try MergedLog(at: "/store", on: history.files, lastSealed: 1)
+      while try log.next() != nil {}
+      let whole = try MergedLog(at: "/store", on: history.files)
+      while try whole.next() != nil {}
+      if log.findings.isEmpty { unread += 1 }
+      #expect(!whole.findings.isEmpty)
+      // It is not read at all, or it is named as by a reader of everything.
+      #expect(
+        log.findings.isEmpty || log.findings.map(\.error.message) == whole.findings.map(\.error.message))
+    }
+    #expect((1..<sealed.count).contains(unread))
+  }
+}
