@@ -117,6 +117,35 @@ public struct ItemCollection<ID: FavoriteID>: Sendable {
     }
   }
 
+  /// Renames the collection: its items are in one with the other name then, in their order, in one commit. What another device puts into
+  /// it meanwhile stays under the old name.
+  ///
+  /// - Parameter name: as for ``Favorites/collection(_:)``.
+  /// - Returns: the collection with the other name.
+  /// - Throws: `exists` if there is a collection with that name; `invalid` for an invalid name, or for more than 50,000 items; any error of a
+  ///   write: see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func rename(to name: String) throws(HeartlogError) -> ItemCollection<ID> {
+    let renamed = try ItemCollection(library, name: name)
+    guard !name.hasSameBytes(as: self.name) else { return self }
+    // Also what is no `ID`: nothing stays behind.
+    let (before, after) = (
+      try ItemCollection<String>(library, name: self.name), try ItemCollection<String>(library, name: name)
+    )
+    try library.store.writeAsOne { () throws(HeartlogError) in
+      guard after.ids.isEmpty else {
+        throw HeartlogError(.exists, "there is a collection \(name) already")
+      }
+      for (item, key) in before.order.positions() {
+        let fields = [
+          Field(name: before.field, value: .null), Field(name: after.field, value: .string(key.text)),
+        ]
+        try library.perform(.set(fields: fields), on: item.id)
+      }
+    }
+    return renamed
+  }
+
   private var order: ItemOrder {
     ItemOrder(library, field: field, named: "the collection \(name)") { [field] item in
       ID(favoriteID: item.id) == nil ? nil : CollectionField.key(of: item, in: field)

@@ -38,6 +38,17 @@ extension Favorites {
     try library.store.writeBatch(ids) { id throws(HeartlogError) in try remove(id) }
   }
 
+  /// Removes all favorites, also those that cannot be read as an `Item`, as `remove(contentsOf:)` does. Their stored fields stay.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: any error of a write: see <doc:WhatCanGoWrong>.
+  @discardableResult
+  public func removeAll() throws(HeartlogError) -> Int {
+    try library.store.writeBatch(library.favorites()) { item throws(HeartlogError) in
+      try library.perform(.remove, on: item.id).isChange
+    }
+  }
+
   /// Updates the stored fields of many items, favorites or not: in one commit, or in several if they are more than 50,000 items or 8 MiB.
   ///
   /// After an error or a crash, a batch of several commits is there in part. The same call completes it.

@@ -110,6 +110,16 @@ struct CollectionTests {
     #expect(records.list(order: .byID).map(\.title) == ["new", "new", "new"])
   }
 
+  @Test("all favorites are removed, also those that cannot be read, and their fields stay")
+  func removingAll() throws {
+    let records = try test.open().records
+    try records.add(contentsOf: (1...3).map { Record(id: $0, title: "\($0)") })
+    try records.library.store.library(records.library.name).add("no number")
+    #expect(try records.removeAll() == 4)
+    #expect(try records.count == 0 && records.removeAll() == 0)
+    #expect(try records.item(2)?.title == "2")
+  }
+
   @Test("a batch that is too large for a commit is several, and the same call completes one that broke off")
   func largeBatches() throws {
     let store = try test.open()

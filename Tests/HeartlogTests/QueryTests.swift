@@ -134,6 +134,17 @@ struct QueryTests {
     try queue.remove(atOffsets: [1])
     #expect(queue.ids == [9, 3, 0] && records.library.collections == ["queue"])
     #expect(untyped.ids.contains("no number"))
+    let commits = try records.library.store.status().commits
+    let later = try queue.rename(to: "later")
+    #expect(later.ids == [9, 3, 0] && queue.ids.isEmpty && records.library.collections == ["later"])
+    #expect(try records.library.collection("later").ids.contains("no number"))
+    #expect(try records.library.store.status().commits == commits + 1)
+    try records.collection("other").insert(3)
+    #expect(throws: HeartlogError.self) { try later.rename(to: "other") }
+    #expect(throws: HeartlogError.self) { try later.rename(to: "") }
+    #expect(try later.rename(to: "later").ids == [9, 3, 0])
+    try records.collection("other").removeAll()
+    try later.rename(to: "queue")
     try queue.removeAll()
     #expect(try untyped.ids == ["no number"] && query.ids().isEmpty)
     #expect(try records.query.item(0).items().map(\.title) == ["0"])
