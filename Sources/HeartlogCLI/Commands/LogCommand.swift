@@ -98,12 +98,12 @@ private struct LastEvents {
   let lines: [EventLine]
 
   init(_ count: Int, where filter: EventFilter, at directory: String) throws {
-    var sealedMax = filter.isOfAllTimes ? 1 : nil
+    var sealedMax = filter.isUnbounded ? 1 : nil
     while true {
       let log = try LogReader(at: directory, lastSealed: sealedMax)
       var lines: [EventLine] = []
       func isThere(_ position: CommitPosition) -> Bool { position >= log.completeFrom ?? position }
-      if filter.isOfAllTimes, filter.takesAllRecords {
+      if filter.isUnbounded, filter.takesAllRecords {
         let commits = try log.lastCommits(count) { isThere($0) && filter.takes($0, at: 0) }
         lines = commits.flatMap { EventLine.all(of: $0) }
       } else {
@@ -131,8 +131,8 @@ struct EventFilter {
   private let library: String?
   private let item: String?
   private let replicas: Set<ReplicaID>?
-  /// Whether it takes events of all times, so that it can be asked about a part of the log.
-  let isOfAllTimes: Bool
+  /// Whether neither times nor one item bound it, so that its last events are likely near the end of the log.
+  let isUnbounded: Bool
   private let isSince: (CommitPosition, Milliseconds) -> Bool
   private let isUntil: (CommitPosition, Milliseconds) -> Bool
 
@@ -143,7 +143,7 @@ struct EventFilter {
   ) throws {
     self.library = library
     self.item = item
-    isOfAllTimes = since == nil && until == nil && item == nil
+    isUnbounded = since == nil && until == nil && item == nil
     let needsReplicas = !names.isEmpty || [since, until].contains { $0 != nil && $0?.last == nil }
     let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
     replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
