@@ -46,6 +46,25 @@ struct LastSegmentsTests {
     #expect(counts.count > 1 && counts.contains(whole.read.count))
   }
 
+  @Test("a stream that comes later is read from its start")
+  func laterStream() throws {
+    let history = try History()
+    for _ in 0..<2 {
+      for _ in 0..<14 { try history.write() }
+      try history.seal(joining: false)
+    }
+    let log = try MergedLog(at: "/store", on: history.files, lastSealed: 1)
+    while try log.next() != nil {}
+    let from = log.completeFrom
+    for _ in 0..<3 {
+      try history.receive(4)
+      try history.seal(joining: false)
+    }
+    var received = 0
+    while let commit = try log.next() { if commit.replica == history.otherReplica { received += 1 } }
+    #expect(received == 12 && from != nil && log.completeFrom == from)
+  }
+
   @Test("a damaged segment is found, whether it is read first or later")
   func damage() throws {
     let history = try history()

@@ -7,7 +7,8 @@ package final class MergedLog {
   private let identity: StoreIdentity
   private let lock: StoreLock
   private var streams: [ReplicaID: Stream] = [:]
-  /// The number of sealed segments with which each stream begins, counted from its last one; nil for whole streams.
+  /// The number of sealed segments with which a stream begins that is there at the first read, counted from its last one; nil for whole
+  /// streams.
   private let sealedMax: Int?
   private var meter: ProgressMeter
   private var seenPage: StoreLock.Page?
@@ -61,7 +62,8 @@ package final class MergedLog {
     }
   }
 
-  /// - Parameter sealedMax: Reads only the last sealed segments of each stream, at most so many, and what follows them.
+  /// - Parameter sealedMax: Reads only the last sealed segments of each stream, at most so many, and what follows them. A stream that comes
+  ///   later is read from its start.
   package init(
     at path: String, on fileSystem: any FileSystem, lastSealed sealedMax: Int? = nil,
     progress: LogProgress? = nil
@@ -173,14 +175,16 @@ package final class MergedLog {
     var replicas = Set(try directory.replicas())
     // The replica's own stream may be missing completely; only the lock page tells.
     replicas.insert(identity.replica)
+    let sealedMax = streams.isEmpty ? sealedMax : nil
     for replica in replicas where streams[replica] == nil {
-      streams[replica] = Stream(try reader(of: replica))
+      streams[replica] = Stream(try reader(of: replica, lastSealed: sealedMax))
     }
     for stream in streams.values { stream.isAtEnd = false }
     return true
   }
 
-  private func reader(of replica: ReplicaID) throws(HeartlogError) -> StreamReader {
+  private func reader(of replica: ReplicaID, lastSealed sealedMax: Int?) throws(HeartlogError) -> StreamReader
+  {
     guard let sealedMax else { return StreamReader(directory, replica: replica) }
     do {
       return try heartlogErrors {
