@@ -108,7 +108,7 @@ extension FavoritesStore {
 
   /// Shows this device to the others before it has written anything: the field `joined` of the item `replica-ID` in the library "settings".
   package func announceDevice() throws(HeartlogError) {
-    guard devices.first(where: \.isOwn)?.head == 0 else { return }
+    guard read({ $0.head(of: replica) }) == nil else { return }
     try library("settings").set(
       [Field(name: "joined", value: .bool(true))], of: Self.settingsItem(of: replica))
   }
