@@ -236,7 +236,7 @@ extension Favorites {
   ) throws -> Bool {
     guard WriteTransaction.joined(by: library.store) == nil else { return try update(id, change) }
     var item = try stored(id)
-    let before = try fields(of: item)
+    let before = try fields(of: item, isWritten: false)
     try apply(change, to: &item, id)
     let changed = try checkedFields(of: item).filter { !before.contains($0) }
     guard !changed.isEmpty else { return false }

@@ -126,12 +126,10 @@ public struct ItemCollection<ID: FavoriteID>: Sendable {
   ///   write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func rename(to name: String) throws(HeartlogError) -> ItemCollection<ID> {
-    let renamed = try ItemCollection(library, name: name)
     guard !name.hasSameBytes(as: self.name) else { return self }
     // Also what is no `ID`: nothing stays behind.
-    let (before, after) = (
-      try ItemCollection<String>(library, name: self.name), try ItemCollection<String>(library, name: name)
-    )
+    let before = try ItemCollection<String>(library, name: self.name)
+    let after = try ItemCollection<String>(library, name: name)
     try library.store.writeAsOne { () throws(HeartlogError) in
       guard after.ids.isEmpty else {
         throw HeartlogError(.exists, "there is a collection \(name) already")
@@ -143,7 +141,7 @@ public struct ItemCollection<ID: FavoriteID>: Sendable {
         try library.perform(.set(fields: fields), on: item.id)
       }
     }
-    return renamed
+    return try ItemCollection(library, name: name)
   }
 
   private var order: ItemOrder {
