@@ -709,7 +709,7 @@ def beside():
 
     yield Edit("snapshots removed", STREAM, "all", lambda store: store.snapshots.clear())
 
-    def part(snapshot, library, name, sizes={"items": 96, "fields": 48, "by id": 4, "entries": 8}):
+    def part(snapshot, library, name, sizes={"items": 96, "fields": 48}):
         """The place of a part of a library: those of this size, one a library."""
         found = [part for part in snapshot.parts if part[1] == sizes[name]]
         return found[library]
@@ -718,30 +718,27 @@ def beside():
         return next(place for place, library in enumerate(snapshot.libraries) if library.name == "cities")
 
     def item_membership(snapshot):
-        offset = snapshot.record_offset(part(snapshot, cities(snapshot), "items"), 2)
-        snapshot.put(offset + 28, b"\0")
+        snapshot.put(part(snapshot, cities(snapshot), "items"), 2, 28, b"\0")
         return snapshot.data_again()
 
     def item_date(snapshot):
-        offset = snapshot.record_offset(part(snapshot, cities(snapshot), "items"), 0)
-        snapshot.put(offset + 48, struct.pack("<q", 1_700_000_000_000))
+        snapshot.put(part(snapshot, cities(snapshot), "items"), 0, 48, struct.pack("<q", 1_700_000_000_000))
         return snapshot.data_again()
 
     def item_id(snapshot):
-        offset = snapshot.record_offset(part(snapshot, cities(snapshot), "items"), 1)
-        snapshot.put(offset, b"X")
+        snapshot.put(part(snapshot, cities(snapshot), "items"), 1, 0, b"X")
         return snapshot.data_again()
 
     def field_value(snapshot):
         library = snapshot.libraries[cities(snapshot)]
         number = next(number for number, record in enumerate(library.fields) if record[44] == 3)
         library_fields = [part for part in snapshot.parts if part[1] == 48 and part[2] == len(library.fields)]
-        snapshot.put(snapshot.record_offset(library_fields[0], number) + 16, struct.pack("<q", 12_345))
+        snapshot.put(library_fields[0], number, 16, struct.pack("<q", 12_345))
         return snapshot.data_again()
 
     def text(snapshot):
-        (place, _) = next(run for run in snapshot.runs if run[0][1] > 0)
-        snapshot.put(place[0] + place[1] - 1, b"?")
+        place = next(place for place in snapshot.runs if place[1] > 0)
+        snapshot.put_text(place, place[1] - 1, b"?")
         return snapshot.data_again()
     for name, change in (("a membership", item_membership), ("a date", item_date), ("an id", item_id), ("a field's value", field_value),
                          ("a text", text)):

@@ -13,7 +13,7 @@ from format_decoder import WITHHELD, Commit, decompressed, read_row
 from format_encoder import encoded_block, encoded_row
 from format_hashes import Tree, leaf_hash
 from format_segments import COPY_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, read_header, xxh3
-from format_snapshot import Snapshot
+from format_snapshot import INTEGERS, TEXT_PAGE, Snapshot, per_page, unpacked
 from format_writer import compressed, frame, header
 
 AHEAD_BYTES = 64 << 10  # the own open segment is written ahead in steps of this
@@ -370,53 +370,82 @@ def copied(commit):
                    events=[replace(event, fields=list(event.fields), members=list(event.members)) for event in commit.events])
 
 
+def packed_page(records, size):
+    """A page of records, packed."""
+    kinds, bases, widths = bytearray(), bytearray(), []
+    for offset, width in INTEGERS[size]:
+        values = [int.from_bytes(record[offset:offset + width], "little") for record in records]
+        least, differences = min(values), 0
+        for value in values:
+            differences |= value - least
+        zeros = next((place for place in range(8) if differences >> 8 * place & 0xFF), 0)
+        used = ((differences >> 8 * zeros).bit_length() + 7) // 8
+        kinds.append(used | zeros << 4 | (0x80 if least else 0))
+        bases += least.to_bytes(width, "little") if least else b""
+        widths.append((offset, width, least, zeros, used))
+    rows = b"".join((int.from_bytes(record[offset:offset + width], "little") - least >> 8 * zeros).to_bytes(used, "little")
+                    for record in records for offset, width, least, zeros, used in widths)
+    return bytes([sum(used for *_, used in widths)]) + kinds + bases + rows
+
+
 class EditedSnapshot(Snapshot):
-    """A snapshot whose bytes can be changed; `data_again` makes all checksums right."""
+    """A snapshot of which packed records and texts can be changed. Changed pages are written behind the others."""
 
     def __init__(self, data):
         self.parts, self.runs = [], []
         super().__init__(bytes(data))
         (self.length,) = struct.unpack_from("<Q", data, len(data) - 56)
-        self.changed = bytearray(data)
+        self.changed = bytearray(data[:self.start])
 
     def records(self, place, size):
         self.parts.append((place[0], size, place[1]))
         return super().records(place, size)
 
-    def texts(self, place, sums, sums_offset):
-        self.runs.append((place, self.parts[-1]))
-        return super().texts(place, sums, sums_offset)
+    def texts(self, place):
+        self.runs.append(place)
+        return super().texts(place)
 
-    def record_offset(self, part, number):
-        offset, size, _ = part
-        each = 1 << (2_048 // size).bit_length() - 1
-        return offset + number // each * (each * size + 64) + number % each * size
+    def page(self, entry):
+        (place,) = struct.unpack_from("<Q", self.changed, entry)
+        offset = place & (1 << 48) - 1
+        return bytes(self.changed[offset:offset + (place >> 48)])
 
-    def put(self, offset, data):
-        self.changed[offset:offset + len(data)] = data
+    def put_page(self, entry, page):
+        offset = len(self.changed)
+        self.changed += page
+        checksum = xxh3(page, 0) ^ (self.seed + entry & (1 << 64) - 1)
+        struct.pack_into("<QQ", self.changed, entry, offset | len(page) << 48, checksum)
+
+    def put(self, part, number, offset, data):
+        """Changes bytes of a record of a packed part."""
+        index, size, count = part
+        page, place = divmod(number, per_page(size))
+        entry = index + 16 * page
+        records = unpacked(self.page(entry), min(per_page(size), count - page * per_page(size)), size)
+        records[place] = records[place][:offset] + data + records[place][offset + len(data):]
+        self.put_page(entry, packed_page(records, size))
+
+    def put_text(self, place, offset, data):
+        """Changes texts, on one page."""
+        index, count = place
+        page, start = divmod(offset, TEXT_PAGE)
+        entry, length = index + 16 * page, min(TEXT_PAGE, count - page * TEXT_PAGE)
+        stored = self.page(entry)
+        texts = stored if len(stored) == length else decompressed(stored, length)
+        self.put_page(entry, texts[:start] + data + texts[start + len(data):])
 
     def data_again(self, directory=None):
         """The file; with another directory behind its parts, if one is given."""
-        data = self.changed
         if directory is None:
-            directory = bytes(data[self.start:self.start + self.length])
+            directory = self.data[self.start:self.start + self.length]
+        data = self.changed + bytes(-len(self.changed) % 64)
+        start = len(data)
 
         def total(offset, count):
             return struct.pack("<Q", xxh3(data[offset:offset + count], 0) ^ (self.seed + offset & (1 << 64) - 1))
 
-        for (offset, count), part in self.runs:
-            for number, start in enumerate(range(0, count, 4_096)):
-                place = self.record_offset(part, number)
-                data[place:place + 8] = total(offset + start, min(4_096, count - start))
-        for offset, size, count in self.parts:
-            each = 1 << (2_048 // size).bit_length() - 1
-            for page in range(-(-count // each)):
-                start = offset + page * (each * size + 64)
-                eighth = each * size // 8
-                sums = b"".join(total(start + place * eighth, eighth) for place in range(8))
-                data[start + 8 * eighth:start + 8 * eighth + 64] = sums
-        data[self.start:] = directory + bytes(-len(directory) % 64)
-        trailer = struct.pack("<2Q", self.start, len(directory)) + total(self.start, len(directory))
+        data += directory + bytes(-len(directory) % 64)
+        trailer = struct.pack("<2Q", start, len(directory)) + total(start, len(directory))
         end = len(data)
         trailer += struct.pack("<Q", end + 64) + bytes(24)
         data += trailer
@@ -424,4 +453,4 @@ class EditedSnapshot(Snapshot):
         return bytes(data)
 
 
-__all__ = ["Commit", "EditedSnapshot", "EditedStore", "Frame", "Secret", "copied", "patched_header"]
+__all__ = ["Commit", "EditedSnapshot", "EditedStore", "Frame", "Secret", "copied", "packed_page", "patched_header"]

@@ -3,13 +3,19 @@
 import struct
 from dataclasses import dataclass
 
-from format_decoder import require
+from format_decoder import decompressed, require
 from format_segments import xxh3
 from format_state import Item
 
 MASK = (1 << 64) - 1
-ENTRY, ITEM, FIELD, RIVAL, BY_ID, RUN, SEEN, SUM = 8, 96, 48, 48, 4, 24, 16, 8
+ENTRY, ITEM, FIELD, RIVAL, BY_ID, RUN, SEEN = 8, 96, 48, 48, 4, 24, 16
 TEXT_PAGE = 4_096
+# Where the integers of a record of a packed part are, and how many bytes each has.
+INTEGERS = {
+    ITEM: [(at, 8 if at in (0, 8, 16, 32, 40, 48, 88) else 1 if at in (28, 29) else 4)
+           for at in (0, 8, 16, 24, 28, 29, 32, 40, 48, 56, 60, 64, 68, 72, 76, 80, 84, 88)],
+    FIELD: [(at, 8 if at < 24 else 1 if at > 40 else 4) for at in (0, 8, 16, 24, 28, 32, 36, 40, 44, 45)],
+}
 A, B, C = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3
 
 
@@ -33,6 +39,32 @@ def hash_of(ident, seed):
             h = fold(h ^ int.from_bytes(ident[start:start + 8], "little"), A)
         h = fold(h ^ int.from_bytes(ident[-8:], "little"), B)
     return (h ^ h >> 32) & 0xFFFFFFFF
+
+
+def per_page(size):
+    """How many records of this size a page has."""
+    return 1 << (2_048 // size).bit_length() - 1
+
+
+def unpacked(page, count, size):
+    """The records of a packed page."""
+    integers = INTEGERS[size]
+    kinds, at = page[1:1 + len(integers)], 1 + len(integers)
+    bases = []
+    for kind, (_, width) in zip(kinds, integers):
+        bases.append(int.from_bytes(page[at:at + width], "little") if kind & 0x80 else 0)
+        at += width if kind & 0x80 else 0
+    require(sum(kind & 15 for kind in kinds) == page[0] and at + count * page[0] == len(page), "a packed page of a wrong size")
+    records = []
+    for _ in range(count):
+        record = bytearray(size)
+        for kind, base, (offset, width) in zip(kinds, bases, integers):
+            stored = int.from_bytes(page[at:at + (kind & 15)], "little")
+            at += kind & 15
+            value = base + (stored << 8 * (kind >> 4 & 7)) & (1 << 8 * width) - 1
+            record[offset:offset + width] = value.to_bytes(width, "little")
+        records.append(bytes(record))
+    return records
 
 
 @dataclass(frozen=True)
@@ -83,12 +115,12 @@ class Library:
         self.events = directory.u64()
         self.item_count, self.favorite_count, self.listed_count = (directory.varint() for _ in range(3))
         self.seed = directory.u64()
-        entries, items, fields, rivals, by_id, texts, sums = (directory.place() for _ in range(7))
+        entries, items, fields, rivals, by_id, texts = (directory.place() for _ in range(6))
         self.entries = [struct.unpack("<Q", record)[0] for record in snapshot.records(entries, ENTRY)]
         self.items = snapshot.records(items, ITEM)
         self.fields, self.rivals = snapshot.records(fields, FIELD), snapshot.records(rivals, RIVAL)
         self.by_id = [struct.unpack("<I", record)[0] for record in snapshot.records(by_id, BY_ID)]
-        self.texts = snapshot.texts(texts, snapshot.records(sums, SUM), sums[0])
+        self.texts = snapshot.texts(texts)
         self.ids = [self.id(item[:28]) for item in self.items]
 
     def text(self, name, count):
@@ -206,7 +238,7 @@ class Snapshot:
     def __init__(self, data):
         self.data = data
         require(len(data) % 64 == 0 and len(data) >= 128, "a snapshot of a wrong size")
-        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 6, "no snapshot")
+        require(data[:8] == bytes.fromhex("8948534E41500D0A") and struct.unpack_from("<I", data, 8)[0] == 7, "no snapshot")
         require(struct.unpack_from("<Q", data, 56)[0] == xxh3(data[:56], 0), "a damaged header")
         low, high = struct.unpack_from("<QQ", data, 16)
         self.seed = low ^ high
@@ -216,8 +248,8 @@ class Snapshot:
         require(size == len(data) and self.start % 64 == 0 and self.start + length <= end, "a trailer of another file")
         require(checksum == self.sum(self.start, length), "a damaged directory")
         self.covered = [(0, 64), (self.start, self.start + length), (end, len(data))]
-        # What is summed, and where the checksum stands: texts before the pages that their checksums stand in.
-        self.summed = [(self.start, length, end + 16), (end, 56, end + 56)]
+        # What is summed, where the checksum stands, and which offset counts in it.
+        self.summed = [(self.start, length, end + 16, self.start), (end, 56, end + 56, end)]
         directory = Directory(data[self.start:self.start + length])
         self.positions = directory.bytes()
         self.events, self.commits, self.last_stamp, self.erased = (directory.u64() for _ in range(4))
@@ -229,19 +261,24 @@ class Snapshot:
         require(directory.at == length, "a directory that goes on")
         self.check_rest()
 
-    def sum(self, offset, count):
-        return xxh3(self.data[offset:offset + count], 0) ^ (self.seed + offset & (1 << 64) - 1)
+    def sum(self, offset, count, place=None):
+        place = offset if place is None else place
+        return xxh3(self.data[offset:offset + count], 0) ^ (self.seed + place & MASK)
 
     def seal(self, data):
         """Makes all checksums right in bytes that were changed here and there."""
-        for offset, count, place in self.summed:
-            checksum = xxh3(data[offset:offset + count], 0) ^ (self.seed + offset & MASK)
-            struct.pack_into("<Q", data, place, checksum)
+        for offset, count, at, place in self.summed:
+            checksum = xxh3(data[offset:offset + count], 0) ^ (self.seed + place & MASK)
+            struct.pack_into("<Q", data, at, checksum)
 
     def records(self, place, size):
         offset, count = place
-        each = 1 << (2_048 // size).bit_length() - 1
+        each = per_page(size)
         found = []
+        if size in INTEGERS:
+            for page in self.packed(offset, -(-count // each)):
+                found += unpacked(page, min(each, count - len(found)), size)
+            return found
         require(offset % 64 == 0, "a part that is out of line")
         while len(found) < count:
             page = self.data[offset:offset + each * size]
@@ -251,24 +288,32 @@ class Snapshot:
             sums = [self.sum(offset + start, part) for start in range(0, len(page), part)]
             require(list(struct.unpack_from("<8Q", self.data, end - 64)) == sums, "a damaged page")
             self.covered.append((offset, end))
-            self.summed += [(offset + start, part, end - 64 + 8 * number) for number, start in enumerate(range(0, len(page), part))]
+            self.summed += [(offset + start, part, end - 64 + 8 * number, offset + start) for number, start in enumerate(range(0, len(page), part))]
             used = min(each, count - len(found))
             require(page[used * size:] == bytes(len(page) - used * size), "a page that is not zeros to its end")
             found += [page[place * size:(place + 1) * size] for place in range(used)]
             offset = end
         return found
 
-    def texts(self, place, sums, sums_offset):
-        offset, count = place
-        require(len(sums) == -(-count // TEXT_PAGE) and offset % 64 == 0, "texts without checksums")
-        for number, checksum in enumerate(sums):
-            start = offset + number * TEXT_PAGE
-            length = min(TEXT_PAGE, offset + count - start)
-            require(struct.unpack("<Q", checksum)[0] == self.sum(start, length), "damaged texts")
-            page, place = divmod(number, 2_048 // SUM)
-            self.summed.insert(0, (start, length, sums_offset + page * (2_048 + 64) + place * SUM))
-        self.covered.append((offset, offset + count))
-        return self.data[offset:offset + count]
+    def packed(self, index, count):
+        """The pages of which an index says where they are."""
+        require(index % 64 == 0 and index + 16 * count <= self.start, "an index that is out of line")
+        self.covered.append((index, index + 16 * count))
+        for entry in range(index, index + 16 * count, 16):
+            place, checksum = struct.unpack_from("<QQ", self.data, entry)
+            offset, size = place & (1 << 48) - 1, place >> 48
+            require(offset + size <= self.start and checksum == self.sum(offset, size, entry), "a damaged packed page")
+            self.covered.append((offset, offset + size))
+            self.summed.append((offset, size, entry + 8, entry))
+            yield self.data[offset:offset + size]
+
+    def texts(self, place):
+        index, count = place
+        found = b""
+        for page in self.packed(index, -(-count // TEXT_PAGE)):
+            length = min(TEXT_PAGE, count - len(found))
+            found += page if len(page) == length else decompressed(page, length)
+        return found
 
     def replica(self, directory):
         found = {"id": directory.take(16), "head": directory.u64(), "events": directory.u64(), "stamp": directory.u64()}

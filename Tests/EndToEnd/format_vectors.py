@@ -6,11 +6,12 @@ import struct
 from format_blocks import Secret, read_block
 from format_columns import read_doubles, read_ints, read_kinds, read_strings
 from format_decoder import ADDED, HAS_DATE, HAS_FIELDS, TOGGLED_OFF, Bytes, Commit, Event, Malformed, read_row
+from format_editor import packed_page
 from format_encoder import (
     encoded_block, encoded_doubles, encoded_event, encoded_ints, encoded_kinds, encoded_row, encoded_strings)
 from format_hashes import Tree, leaf, leaf_hash, run_salt, run_secret, salt, sha256
 from format_segments import read_header
-from format_snapshot import Snapshot
+from format_snapshot import FIELD, Snapshot, unpacked
 from format_writer import compressed, frame, header
 
 EXAMPLE = re.compile(r"^```hex (\S+)\n(.*?)^```$", re.M | re.S)
@@ -125,6 +126,15 @@ def check_snapshot(lines):
     assert (snapshot.replicas, snapshot.names, snapshot.libraries) == ([], [], [])
 
 
+def check_packed_page(lines):
+    page = joined(lines)
+    records = unpacked(page, 2, FIELD)
+    assert packed_page(records, FIELD) == page
+    stamp = struct.unpack("<Q", bytes.fromhex("0000079f3a8f0100"))[0]
+    for record, sequence, number, name in zip(records, (768, 1024), (5, 7), (2, 3), strict=True):
+        assert struct.unpack("<QQqIIIIIBBxx", record) == (stamp, sequence, number, 0, 1, name, 0, 0, 3, 0)
+
+
 CHECKS = {
     "segment-header": equals(lambda: segment_header()[:128]),
     "segment-header-checksums": equals(lambda: segment_header()[2040:2048] + segment_header()[4088:]),
@@ -144,6 +154,7 @@ CHECKS = {
     "root": equals(root),
     "branch": equals(branch),
     "snapshot": check_snapshot,
+    "packed-page": check_packed_page,
 }
 
 

@@ -335,8 +335,8 @@ class UselessTests(SnapshotTestCase):
         path = self.snapshot(store)
         whole = path.read_bytes()
         snapshot = Snapshot(whole)
-        sums = {place + at for _, _, place in snapshot.summed for at in range(8)}
-        places = [at for offset, count, _ in snapshot.summed for at in range(offset, offset + count) if at not in sums]
+        sums = {place + at for _, _, place, _ in snapshot.summed for at in range(8)}
+        places = [at for offset, count, *_ in snapshot.summed for at in range(offset, offset + count) if at not in sums]
         words = [0, 1, 2, 255, 256, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 48, (1 << 63) - 1, 1 << 63, MASK]
         for _ in range(LIES):
             data = bytearray(whole)

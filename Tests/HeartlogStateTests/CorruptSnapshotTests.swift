@@ -39,32 +39,44 @@ struct CorruptSnapshotTests {
   }
 
   /// Changes some bytes and integers, and makes the checksums right again.
-  private func corrupt(
-    _ bytes: inout [UInt8], _ anatomy: SnapshotAnatomy, _ generator: inout SeededGenerator
-  ) {
-    var ranges = anatomy.pages + anatomy.textPages
-    // What records say is looked at most closely, and the directory now and then.
-    if ranges.isEmpty || generator.isTrue(oneIn: 6) { ranges = [anatomy.directory] }
-    var changed: [Range<Int>] = []
+  private func corrupted(
+    _ bytes: [UInt8], _ anatomy: SnapshotAnatomy, _ generator: inout SeededGenerator
+  ) -> [UInt8] {
     // A few changes leave more of the rest to be led astray; many meet each other.
-    for _ in 0..<[1, 1, 2, 10, 60, 400].randomElement(using: &generator)! {
-      guard let range = ranges.randomElement(using: &generator) else { continue }
-      let width = [1, 4, 4, 8].randomElement(using: &generator)!
-      let offset = range.lowerBound + Int.random(in: 0..<range.count, using: &generator) / width * width
-      let end = min(offset + width, range.upperBound)
-      let old = (offset..<end).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[$1]) }
-      let words: [UInt64] = [
-        0, 1, 2, .max, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 1 << 63, 1 << 63 | 1, (1 << 63) - 1,
-        old &+ 1, old &- 1, old ^ 1 << UInt64(Int.random(in: 0..<8 * width, using: &generator)),
-        .random(in: 0...300, using: &generator), generator.next(),
-      ]
-      let word = words.randomElement(using: &generator)!
-      for index in offset..<end {
-        bytes[index] = UInt8(truncatingIfNeeded: word >> UInt64(8 * (index - offset)))
-      }
-      changed.append(offset..<end)
+    let count = [1, 1, 2, 10, 60, 400].randomElement(using: &generator)!
+    // What records say is looked at most closely; the directory, and how pages are packed, now and then.
+    var changed = bytes
+    if anatomy.packedPages.isEmpty || generator.isTrue(oneIn: 2) {
+      var ranges = anatomy.pages
+      if ranges.isEmpty || generator.isTrue(oneIn: 6) { ranges = [anatomy.directory] }
+      for _ in 0..<count { change(&changed, in: ranges.randomElement(using: &generator)!, &generator) }
+      anatomy.seal(&changed)
+      return changed
     }
-    anatomy.seal(&bytes, changed: changed)
+    var unpacked: [Int: [UInt8]] = [:]
+    for _ in 0..<count {
+      let index = anatomy.packedPages.indices.randomElement(using: &generator)!
+      guard var records = unpacked[index] ?? anatomy.records(of: anatomy.packedPages[index]) else { continue }
+      change(&records, in: records.indices, &generator)
+      unpacked[index] = records
+    }
+    return anatomy.with(unpacked.sorted { $0.key < $1.key }.map { (anatomy.packedPages[$0.key], $0.value) })
+  }
+
+  private func change(_ bytes: inout [UInt8], in range: Range<Int>, _ generator: inout SeededGenerator) {
+    let width = [1, 4, 4, 8].randomElement(using: &generator)!
+    let offset = range.lowerBound + Int.random(in: 0..<range.count, using: &generator) / width * width
+    let end = min(offset + width, range.upperBound)
+    let old = (offset..<end).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[$1]) }
+    let words: [UInt64] = [
+      0, 1, 2, .max, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 1 << 63, 1 << 63 | 1, (1 << 63) - 1,
+      old &+ 1, old &- 1, old ^ 1 << UInt64(Int.random(in: 0..<8 * width, using: &generator)),
+      .random(in: 0...300, using: &generator), generator.next(),
+    ]
+    let word = words.randomElement(using: &generator)!
+    for index in offset..<end {
+      bytes[index] = UInt8(truncatingIfNeeded: word >> UInt64(8 * (index - offset)))
+    }
   }
 
   private func open(_ bytes: [UInt8]) throws(MalformedError) -> FavoritesState {
@@ -161,9 +173,7 @@ struct CorruptSnapshotTests {
     let bytes = try bytes(of: whole)
     let anatomy = try SnapshotAnatomy(bytes)
     for _ in 0..<Self.corruptionCount {
-      var corrupted = bytes
-      corrupt(&corrupted, anatomy, &generator)
-      guard let opened = try? open(corrupted) else { continue }
+      guard let opened = try? open(corrupted(bytes, anatomy, &generator)) else { continue }
       ask(opened)
       var state = opened
       write(later, block, to: &state)
@@ -213,5 +223,8 @@ struct CorruptSnapshotTests {
     anatomy.seal(&sealed)
     #expect(sealed == bytes)
     #expect(try open(sealed).digest == state.digest)
+    let pages = anatomy.packedPages
+    let again = anatomy.with(try pages.map { ($0, try #require(anatomy.records(of: $0))) })
+    #expect(try again != bytes && open(again).digest == state.digest)
   }
 }

@@ -39,7 +39,8 @@ struct PagedTableTests {
     try writer.flush()
     let mapped = MappedBytes(bytes)
     let source = SnapshotSource(mapped.bytes, owner: mapped, seed: writer.seed)
-    return PagedTable(SnapshotSection(source: source, offset: place.offset, count: place.count))
+    return PagedTable(
+      PackedRecords(source, index: place.offset, count: place.count, of: Record.self), count: place.count)
   }
 
   private func contents(_ table: PagedTable<Record>) -> [Record] { (0..<table.count).map { table[$0] } }
@@ -58,6 +59,12 @@ struct PagedTableTests {
       if generator.isTrue(oneIn: 40) {
         table.append(record)
         expected.append(record)
+      } else if generator.isTrue(oneIn: 3) {
+        let first = Int.random(in: 0..<expected.count, using: &generator)
+        for index in first..<min(first + Int.random(in: 1...9, using: &generator), expected.count)
+        where table[index] != expected[index] {
+          Issue.record("record \(index), read in step \(step)")
+        }
       } else {
         // Some pages more than others, so that each kind is met.
         let end = generator.isTrue(oneIn: 2) ? expected.count : min(40, expected.count)

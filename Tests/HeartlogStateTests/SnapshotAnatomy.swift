@@ -4,33 +4,42 @@ import HeartlogFormat
 
 /// Where the parts of a snapshot lie, read by docs/format.md alone, and their checksums made anew after a change.
 struct SnapshotAnatomy {
-  /// Bytes, and where their checksum stands.
+  /// Bytes, where their checksum stands, and which offset counts in it.
   private struct Checked {
     let bytes: Range<Int>
     let checksum: Int
+    let place: Int
   }
 
-  private struct Place {
-    let offset: Int
+  /// A packed page.
+  struct Page {
+    /// Where it lies.
+    let bytes: Range<Int>
+    /// Where the index of its part has it.
+    fileprivate let entry: Int
+    let records: Records
+  }
+
+  /// The records of a page.
+  struct Records {
     let count: Int
+    let stride: Int
+    let columns: [PackedColumn]
   }
 
   let directory: Range<Int>
-  /// The pages of all parts that hold records.
+  /// The pages of all parts: of texts, of records in place, and packed ones.
   private(set) var pages: [Range<Int>] = []
-  private(set) var textPages: [Range<Int>] = []
+  private(set) var packedPages: [Page] = []
   private var checked: [Checked] = []
+  private let bytes: [UInt8]
   private let seed: UInt64
-  private let byteCount: Int
 
   init(_ bytes: [UInt8]) throws {
-    func u64(_ offset: Int) -> UInt64 {
-      (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
-    }
-    byteCount = bytes.count
-    seed = u64(16) ^ u64(24)
+    self.bytes = bytes
+    seed = Self.u64(16, bytes) ^ Self.u64(24, bytes)
     let trailer = bytes.count - 64
-    directory = Int(u64(trailer))..<Int(u64(trailer) + u64(trailer + 8))
+    directory = Int(Self.u64(trailer, bytes))..<Int(Self.u64(trailer, bytes) + Self.u64(trailer + 8, bytes))
     var reader = Walk(bytes[directory])
     _ = reader.bytes()
     for _ in 0..<4 { _ = reader.u64() }
@@ -45,11 +54,11 @@ struct SnapshotAnatomy {
         reader.skip(16)
         _ = reader.varint()
       }
-      add(reader.place(), recordBytes: 24)
+      add(reader.place(), of: CommitNumbers.Run.self)
       reader.skip(16)
       for _ in 0..<reader.varint() {
         _ = reader.varint()
-        add(reader.place(), recordBytes: 16)
+        add(reader.place(), of: SeenCommits.Entry.self)
       }
     }
     for _ in 0..<reader.varint() { _ = reader.bytes() }
@@ -58,56 +67,127 @@ struct SnapshotAnatomy {
       reader.skip(8)
       for _ in 0..<3 { _ = reader.varint() }
       reader.skip(8)
-      for recordBytes in [8, 96, 48, 48, 4] { add(reader.place(), recordBytes: recordBytes) }
-      let texts = reader.place()
-      let checksums = reader.place()
-      for (number, start) in stride(from: 0, to: texts.count, by: 4_096).enumerated() {
-        let page = texts.offset + start..<texts.offset + min(start + 4_096, texts.count)
-        textPages.append(page)
-        // In front of the page that its checksum stands in.
-        checked.append(
-          Checked(bytes: page, checksum: checksums.offset + number / 256 * (2_048 + 64) + number % 256 * 8))
-      }
-      add(checksums, recordBytes: 8)
+      add(reader.place(), of: UInt64.self)
+      add(reader.place(), of: ItemRecord.self)
+      add(reader.place(), of: FieldRecord.self)
+      add(reader.place(), of: RivalRecord.self)
+      add(reader.place(), of: Int32.self)
+      addPacked(reader.place(), perPage: 4_096) { _ in nil }
     }
     guard reader.isAtEnd else { throw MalformedError("a directory with more than it should have") }
   }
 
-  private mutating func add(_ place: Place, recordBytes: Int) {
+  private static func u64(_ offset: Int, _ bytes: [UInt8]) -> UInt64 {
+    (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
+  }
+
+  private mutating func add<Record: MappedRecord>(_ place: (offset: Int, count: Int), of type: Record.Type) {
     var perPage = 1
-    while perPage * 2 * recordBytes <= 2_048 { perPage *= 2 }
-    let pageBytes = perPage * recordBytes
+    while perPage * 2 * Record.layoutBytes <= 2_048 { perPage *= 2 }
+    guard perPage > 32 else {
+      return addPacked(place, perPage: perPage) {
+        Records(
+          count: min(perPage, place.count - $0 * perPage), stride: Record.layoutBytes, columns: Record.columns
+        )
+      }
+    }
+    let pageBytes = perPage * Record.layoutBytes
     for number in 0..<(place.count + perPage - 1) / perPage {
       let start = place.offset + number * (pageBytes + 64)
       pages.append(start..<start + pageBytes)
       for part in 0..<8 {
         let bytes = start + part * pageBytes / 8..<start + (part + 1) * pageBytes / 8
-        checked.append(Checked(bytes: bytes, checksum: start + pageBytes + part * 8))
+        checked.append(
+          Checked(bytes: bytes, checksum: start + pageBytes + part * 8, place: bytes.lowerBound))
       }
     }
   }
 
-  /// Makes checksums right again.
-  ///
-  /// - Parameter changed: where bytes were changed, nil for anywhere: the others hold already.
-  func seal(_ bytes: inout [UInt8], changed: [Range<Int>]? = nil) {
-    func sum(_ range: Range<Int>, seed: UInt64) -> [UInt8] {
-      let sum = bytes.withUnsafeBytes {
-        SnapshotSource.checksum(
-          UnsafeRawBufferPointer(rebasing: $0[range]), seed: seed, offset: range.lowerBound)
+  private mutating func addPacked(
+    _ place: (offset: Int, count: Int), perPage: Int, _ records: (_ page: Int) -> Records?
+  ) {
+    for number in 0..<(place.count + perPage - 1) / perPage {
+      let entry = place.offset + number * 16
+      let word = Self.u64(entry, bytes)
+      let offset = Int(word & (1 << 48 - 1))
+      let page = offset..<offset + Int(word >> 48)
+      pages.append(page)
+      checked.append(Checked(bytes: page, checksum: entry + 8, place: entry))
+      if let records = records(number) {
+        packedPages.append(Page(bytes: page, entry: entry, records: records))
       }
-      return withUnsafeBytes(of: sum.littleEndian) { Array($0) }
     }
-    // In order: the checksum of a page of texts stands in a page that has its own.
-    var changed = changed
-    for part in checked where changed?.contains(where: { $0.overlaps(part.bytes) }) ?? true {
-      changed?.append(part.checksum..<part.checksum + 8)
-      bytes.replaceSubrange(part.checksum..<part.checksum + 8, with: sum(part.bytes, seed: seed))
+  }
+
+  private func sum(_ range: Range<Int>, of bytes: [UInt8], seed: UInt64, place: Int? = nil) -> [UInt8] {
+    let sum = bytes.withUnsafeBytes {
+      SnapshotSource.checksum(
+        UnsafeRawBufferPointer(rebasing: $0[range]), seed: seed, offset: place ?? range.lowerBound)
     }
-    let trailer = byteCount - 64
-    bytes.replaceSubrange(trailer + 16..<trailer + 24, with: sum(directory, seed: seed))
-    bytes.replaceSubrange(byteCount - 8..<byteCount, with: sum(trailer..<byteCount - 8, seed: seed))
-    bytes.replaceSubrange(56..<64, with: sum(0..<56, seed: 0))
+    return Self.bytes(of: sum)
+  }
+
+  private static func bytes(of word: UInt64) -> [UInt8] {
+    withUnsafeBytes(of: word.littleEndian) { Array($0) }
+  }
+
+  /// Makes all checksums right again.
+  func seal(_ bytes: inout [UInt8]) {
+    for part in checked {
+      let sum = sum(part.bytes, of: bytes, seed: seed, place: part.place)
+      bytes.replaceSubrange(part.checksum..<part.checksum + 8, with: sum)
+    }
+    sealFrame(of: &bytes, directory)
+  }
+
+  private func sealFrame(of bytes: inout [UInt8], _ directory: Range<Int>) {
+    let trailer = bytes.count - 64
+    bytes.replaceSubrange(trailer + 16..<trailer + 24, with: sum(directory, of: bytes, seed: seed))
+    bytes.replaceSubrange(
+      bytes.count - 8..<bytes.count, with: sum(trailer..<bytes.count - 8, of: bytes, seed: seed))
+    bytes.replaceSubrange(56..<64, with: sum(0..<56, of: bytes, seed: 0))
+  }
+
+  /// The records of a page, unpacked.
+  func records(of page: Page) -> [UInt8]? {
+    let records = page.records
+    var unpacked = [UInt8](repeating: 0, count: records.count * records.stride)
+    let isWhole = bytes.withUnsafeBytes { bytes in
+      records.columns.withUnsafeBufferPointer { columns in
+        unpacked.withUnsafeMutableBytes {
+          PagePacking.unpack(
+            UnsafeRawBufferPointer(rebasing: bytes[page.bytes]), count: records.count, 0..<records.count,
+            stride: records.stride, columns, into: $0.baseAddress!)
+        }
+      }
+    }
+    return isWhole ? unpacked : nil
+  }
+
+  /// The snapshot with other records on some pages, which are packed again behind the others.
+  func with(_ replaced: [(page: Page, records: [UInt8])]) -> [UInt8] {
+    var changed = Array(bytes[..<directory.lowerBound])
+    for (page, unpacked) in replaced {
+      let records = page.records
+      let packed = unpacked.withUnsafeBytes {
+        PagePacking.pack($0, count: records.count, stride: records.stride, records.columns)
+      }
+      let range = changed.count..<changed.count + packed.count
+      changed += packed
+      let entry = UInt64(range.lowerBound) | UInt64(packed.count) << 48
+      changed.replaceSubrange(page.entry..<page.entry + 8, with: Self.bytes(of: entry))
+      let sum = sum(range, of: changed, seed: seed, place: page.entry)
+      changed.replaceSubrange(page.entry + 8..<page.entry + 16, with: sum)
+    }
+    changed += [UInt8](repeating: 0, count: -changed.count & 63)
+    let moved = changed.count..<changed.count + directory.count
+    changed += bytes[directory]
+    changed += [UInt8](repeating: 0, count: -changed.count & 63)
+    changed +=
+      Self.bytes(of: UInt64(moved.lowerBound)) + Self.bytes(of: UInt64(moved.count)) + Self.bytes(of: 0)
+    changed += Self.bytes(of: UInt64(changed.count + 40)) + [UInt8](repeating: 0, count: 32)
+    sealFrame(of: &changed, moved)
+    return changed
   }
 
   /// Reads a directory of which nothing is wrong.
@@ -142,9 +222,9 @@ struct SnapshotAnatomy {
       return Array(rest.prefix(count))
     }
 
-    mutating func place() -> Place {
+    mutating func place() -> (offset: Int, count: Int) {
       let offset = varint()
-      return Place(offset: offset, count: varint())
+      return (offset, varint())
     }
   }
 }

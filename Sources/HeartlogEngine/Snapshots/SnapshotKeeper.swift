@@ -415,7 +415,7 @@ extension FavoritesState {
 /// When a store writes snapshots automatically.
 ///
 /// A store opens from a snapshot quickly, however many favorites it has, because the events it covers need not be replayed. A snapshot
-/// takes about as many bytes as the favorites take in memory, and may be deleted at any time.
+/// takes about half as many bytes as the favorites take in memory, and may be deleted at any time.
 public struct SnapshotPolicy: Hashable, Sendable {
   /// The number of events since the last snapshot after which the next one is written in the background.
   package var eventsMin: UInt64

@@ -156,18 +156,40 @@ struct SnapshotReader {
   /// Reads the location of a table in the snapshot.
   mutating func table<Record: MappedRecord>() throws(MalformedError) -> PagedTable<Record> {
     assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
-    let offset = try bytes.count(atMost: end, "the place of a part")
-    let count = try bytes.count(atMost: Int(Int32.max), "the records of a part")
-    guard offset % SnapshotLayout.alignment == 0,
-      SnapshotSection.byteCount(count, of: Record.self) <= end - offset
-    else { throw MalformedError("a part that is not in the snapshot") }
+    if Record.isPacked {
+      let (index, count) = try packed(countMax: Self.recordsMax, perPage: PagedTable<Record>.recordsPerPage)
+      return PagedTable(PackedRecords(source, index: index, count: count, of: Record.self), count: count)
+    }
+    let (offset, count) = try part(countMax: Self.recordsMax)
+    guard SnapshotSection.byteCount(count, of: Record.self) <= end - offset else { throw Self.partOutside }
     return PagedTable(SnapshotSection(source: source, offset: offset, count: count))
   }
 
   mutating func texts() throws(MalformedError) -> MappedTexts {
-    let offset = try bytes.count(atMost: end, "the place of texts")
-    let count = try bytes.count(atMost: end - offset, "the bytes of texts")
-    return MappedTexts(source, offset: offset, byteCount: count, checksums: try table())
+    let (index, count) = try packed(countMax: Self.textBytesMax, perPage: MappedTexts.pageBytes)
+    return MappedTexts(source, index: index, byteCount: count)
+  }
+
+  private static let recordsMax = Int(Int32.max)
+  /// No more than 2^48 − 1 bytes are in a file that has an index of them.
+  private static let textBytesMax = 1 << 48 - 1
+  private static let partOutside = MalformedError("a part that is not in the snapshot")
+
+  /// Reads the location of a packed part's index, and the number of its records or bytes.
+  private mutating func packed(countMax: Int, perPage: Int) throws(MalformedError) -> (index: Int, count: Int)
+  {
+    let (index, count) = try part(countMax: countMax)
+    guard (count + perPage - 1) / perPage <= (end - index) / SnapshotPages.indexBytes else {
+      throw Self.partOutside
+    }
+    return (index, count)
+  }
+
+  private mutating func part(countMax: Int) throws(MalformedError) -> (offset: Int, count: Int) {
+    let offset = try bytes.count(atMost: end, "the place of a part")
+    let count = try bytes.count(atMost: countMax, "the records or bytes of a part")
+    guard offset % SnapshotLayout.alignment == 0 else { throw Self.partOutside }
+    return (offset, count)
   }
 }
 
@@ -204,7 +226,11 @@ final class SnapshotSource: Sendable {
   /// Returns XXH3-64 of bytes at an offset of a snapshot, xor the sum of seed and offset. Seeding XXH3 itself would cost as much as hashing
   /// a part of a page.
   static func checksum(_ bytes: UnsafeRawBufferPointer, seed: UInt64, offset: Int) -> UInt64 {
-    XXH3.hash(bytes, seed: 0) ^ (seed &+ UInt64(offset))
+    checksum(XXH3.hash(bytes, seed: 0), seed: seed, offset: offset)
+  }
+
+  static func checksum(_ hash: UInt64, seed: UInt64, offset: Int) -> UInt64 {
+    hash ^ (seed &+ UInt64(offset))
   }
 
   /// Read in place of a damaged page.

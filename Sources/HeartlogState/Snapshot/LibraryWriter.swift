@@ -54,9 +54,7 @@ struct LibraryWriter {
     let newSlots = newSlots
     let byID = byID
     directory.location(try writer.records(byID.count) { newSlots[Int(byID[$0])] })
-    let texts = try appendTexts(&writer)
-    directory.location(texts.texts)
-    directory.location(texts.checksums)
+    directory.location(try appendTexts(&writer))
   }
 
   /// The hashes stay; the slots are replaced with the new ones.
@@ -194,10 +192,8 @@ struct LibraryWriter {
   }
 
   /// Writes the texts of keys, fields and rivals, in the order in which names were assigned.
-  private func appendTexts(
-    _ writer: inout SnapshotWriter
-  ) throws -> (texts: SnapshotWriter.Location, checksums: SnapshotWriter.Location) {
-    var texts = writer.beginTexts()
+  private func appendTexts(_ writer: inout SnapshotWriter) throws -> SnapshotWriter.Location {
+    var texts = SnapshotWriter.Texts()
     func append(_ value: StoredValue) throws {
       guard value.isNamed else { return }
       try writer.append(table.texts.bytes(value.word, count: Int(value.length)), to: &texts)

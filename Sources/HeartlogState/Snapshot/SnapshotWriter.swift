@@ -51,30 +51,62 @@ struct SnapshotWriter {
     assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
     assert(offset % SnapshotLayout.alignment == 0, "a part starts at a multiple of the alignment")
     let location = Location(offset: offset, count: count)
-    let perPage = PagedTable<Record>.recordsPerPage
-    let pageBytes = PagedTable<Record>.pageBytes
-    let page = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: pageBytes + SnapshotSection.checksumBytes, alignment: 64)
+    let (perPage, pageBytes) = (PagedTable<Record>.recordsPerPage, PagedTable<Record>.pageBytes)
+    let page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageBytes, alignment: 64)
     defer { page.deallocate() }
+    var index: [SnapshotPages.Entry] = []
     for first in stride(from: 0, to: count, by: perPage) {
       page.initializeMemory(as: UInt8.self, repeating: 0)
-      for index in first..<min(first + perPage, count) {
+      let used = min(perPage, count - first)
+      for number in 0..<used {
         page.storeBytes(
-          of: try record(index), toByteOffset: (index - first) * MemoryLayout<Record>.stride, as: Record.self)
+          of: try record(first + number), toByteOffset: number * MemoryLayout<Record>.stride, as: Record.self)
       }
-      let partBytes = pageBytes / SnapshotSection.parts
-      for part in 0..<SnapshotSection.parts {
-        let start = part * partBytes
-        let records = UnsafeRawBufferPointer(rebasing: page[start..<start + partBytes])
-        page.storeBytes(
-          of: SnapshotSource.checksum(records, seed: seed, offset: offset + start),
-          toByteOffset: pageBytes + part * 8, as: UInt64.self)
+      if Record.isPacked {
+        let packed = PagePacking.pack(
+          UnsafeRawBufferPointer(page), count: used, stride: MemoryLayout<Record>.stride, Record.columns)
+        try append(page: packed, to: &index)
+      } else {
+        try append(checked: UnsafeRawBufferPointer(page))
       }
-      try append(UnsafeRawBufferPointer(page))
     }
+    if Record.isPacked { return try end(index, count: count) }
     assert(
       offset - location.offset == SnapshotSection.byteCount(count, of: Record.self),
       "a reader expects a part of this size")
+    return location
+  }
+
+  /// Writes a page that is read in place, and the checksums of its parts.
+  private mutating func append(checked page: UnsafeRawBufferPointer) throws {
+    let partBytes = page.count / PageStorage.parts
+    let checksums = (0..<PageStorage.parts).map {
+      SnapshotSource.checksum(
+        UnsafeRawBufferPointer(rebasing: page[$0 * partBytes..<($0 + 1) * partBytes]), seed: seed,
+        offset: offset + $0 * partBytes)
+    }
+    try append(page)
+    try checksums.withUnsafeBytes { try append($0) }
+  }
+
+  private mutating func append(page: [UInt8], to index: inout [SnapshotPages.Entry]) throws {
+    index.append(
+      SnapshotPages.Entry(
+        offset: offset, byteCount: page.count, hash: page.withUnsafeBytes { XXH3.hash($0, seed: 0) }))
+    try append(page)
+  }
+
+  /// Writes the index of pages that were written.
+  private mutating func end(_ index: [SnapshotPages.Entry], count: Int) throws -> Location {
+    try align()
+    let location = Location(offset: offset, count: count)
+    for entry in index {
+      var bytes = ByteWriter()
+      bytes.u64(entry.place)
+      bytes.u64(SnapshotSource.checksum(entry.hash, seed: seed, offset: offset))
+      try append(bytes.bytes)
+    }
+    try align()
     return location
   }
 
@@ -86,12 +118,9 @@ struct SnapshotWriter {
   /// Texts that are being written.
   struct Texts {
     fileprivate var page: [UInt8] = []
-    fileprivate var checksums: [UInt64] = []
-    fileprivate let offset: Int
+    fileprivate var index: [SnapshotPages.Entry] = []
     fileprivate var byteCount = 0
   }
-
-  func beginTexts() -> Texts { Texts(offset: offset) }
 
   mutating func append(_ text: UnsafeRawBufferPointer, to texts: inout Texts) throws {
     var rest = text[...]
@@ -105,27 +134,15 @@ struct SnapshotWriter {
   }
 
   private mutating func endPage(of texts: inout Texts) throws {
-    assert(!texts.page.isEmpty && texts.page.count <= MappedTexts.pageBytes, "a page of texts has bytes")
-    let seed = seed
-    let start = offset
-    texts.checksums.append(
-      texts.page.withUnsafeBytes { SnapshotSource.checksum($0, seed: seed, offset: start) })
-    try append(texts.page)
+    let packed = texts.page.withUnsafeBytes { LZ4.compress($0) }
+    try append(page: packed ?? texts.page, to: &texts.index)
     texts.page.removeAll(keepingCapacity: true)
   }
 
-  /// Ends the texts. Returns their location, and that of the checksums of their pages, which follow them.
-  mutating func end(_ texts: inout Texts) throws -> (texts: Location, checksums: Location) {
+  /// Ends the texts.
+  mutating func end(_ texts: inout Texts) throws -> Location {
     if !texts.page.isEmpty { try endPage(of: &texts) }
-    assert(offset == texts.offset + texts.byteCount, "texts lie one behind the other")
-    assert(
-      texts.checksums.count == (texts.byteCount + MappedTexts.pageBytes - 1) / MappedTexts.pageBytes,
-      "each page of texts has a checksum")
-    try align()
-    let checksums = texts.checksums
-    return (
-      Location(offset: texts.offset, count: texts.byteCount), try records(checksums.count) { checksums[$0] }
-    )
+    return try end(texts.index, count: texts.byteCount)
   }
 }
 
@@ -141,7 +158,7 @@ extension ByteWriter {
 /// The header identifies the file. The trailer is written last and shows that the file is complete.
 enum SnapshotLayout {
   static let magic: [UInt8] = [0x89, 0x48, 0x53, 0x4E, 0x41, 0x50, 0x0D, 0x0A]
-  static let version: UInt16 = 6
+  static let version: UInt16 = 7
   /// The alignment of parts, and the length of the header and the trailer.
   static let alignment = 64
   private static let checkedBytes = 56
@@ -232,13 +249,10 @@ enum SnapshotLayout {
   }
 }
 
-/// The location of a table's pages in a snapshot. Each page is followed by the checksums of its parts.
+/// The pages of a table in a snapshot that are read in place. Each is followed by the checksums of its parts.
 struct SnapshotSection: Sendable {
-  /// A page is checked in this many parts of equal size, so that reading one record checks only one part.
-  static let parts = 1 << partsShift
-  static let partsShift = 3
   /// The size of the checksums after a page.
-  static let checksumBytes = parts * 8
+  static let checksumBytes = PageStorage.parts * 8
 
   let source: SnapshotSource
   let offset: Int
@@ -273,15 +287,15 @@ struct SnapshotSection: Sendable {
     /// Prefetches a part of a page and its checksum.
     func seek(_ number: Int, part: Int, pageBytes: Int) {
       let page = page(number, bytes: pageBytes)
-      let partBytes = pageBytes / SnapshotSection.parts
-      Prefetch.lines(partBytes / Prefetch.lineBytes, at: page + part * partBytes)
+      let partBytes = pageBytes / PageStorage.parts
+      Prefetch.lines(partBytes / 64, at: page + part * partBytes)
       Prefetch.lines(1, at: page + pageBytes)
     }
 
     /// Returns whether the checksum of a part of a page matches. Records the damage if not.
     func holds(_ number: Int, part: Int, pageBytes: Int) -> Bool {
       let start = start(of: number, pageBytes)
-      let partBytes = pageBytes / SnapshotSection.parts
+      let partBytes = pageBytes / PageStorage.parts
       return source._withUnsafeGuaranteedRef { source in
         assert(
           start + pageBytes + SnapshotSection.checksumBytes <= source.bytes.count,
@@ -298,79 +312,5 @@ struct SnapshotSection: Sendable {
   static func byteCount<Record: BitwiseCopyable>(_ count: Int, of type: Record.Type) -> Int {
     let table = PagedTable<Record>.self
     return (count + table.recordsPerPage - 1) / table.recordsPerPage * (table.pageBytes + checksumBytes)
-  }
-}
-
-/// The texts of a snapshot: one run of bytes, with a checksum per page.
-final class MappedTexts: @unchecked Sendable {
-  static let pageBytes = 4_096
-
-  private let source: SnapshotSource
-  private let offset: Int
-  let byteCount: Int
-  private let checksums: PagedTable<UInt64>
-  /// One bit per page: whether its checksum was verified. Bits rather than bytes, because all are cleared on opening.
-  private let checked: UnsafeMutableBufferPointer<UInt64>
-
-  init(_ source: SnapshotSource, offset: Int, byteCount: Int, checksums: PagedTable<UInt64>) {
-    assert(
-      offset >= 0 && byteCount >= 0 && offset + byteCount <= source.bytes.count,
-      "the texts lie in their snapshot")
-    self.source = source
-    self.offset = offset
-    self.byteCount = byteCount
-    self.checksums = checksums
-    checked = .allocate(capacity: byteCount / Self.pageBytes / UInt64.bitWidth + 1)
-    checked.initialize(repeating: 0)
-  }
-
-  deinit { checked.deallocate() }
-
-  @inline(__always)
-  private func isChecked(_ page: Int) -> Bool {
-    checked[page / UInt64.bitWidth] >> UInt64(page % UInt64.bitWidth) & 1 != 0
-  }
-
-  /// Returns a text whose pages match their checksums; empty if they do not.
-  func bytes(_ start: Int, count: Int) -> UnsafeRawBufferPointer {
-    guard start >= 0, count > 0, count <= byteCount, start <= byteCount - count else {
-      if count != 0 { source.noteDamage() }
-      return UnsafeRawBufferPointer(start: nil, count: 0)
-    }
-    let last = (start + count - 1) / Self.pageBytes
-    var page = start / Self.pageBytes
-    while page <= last {
-      guard isChecked(page) || check(page) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-      page += 1
-    }
-    return UnsafeRawBufferPointer(rebasing: source.bytes[offset + start..<offset + start + count])
-  }
-
-  /// Prefetches the texts at an offset. Ignores an offset out of range.
-  func seek(_ start: Int) {
-    guard start >= 0, start < byteCount, let base = source.bytes.baseAddress else { return }
-    Prefetch.lines(3, at: base + offset + start)
-  }
-
-  @inline(never)
-  private func check(_ page: Int) -> Bool {
-    assert(page >= 0 && page * Self.pageBytes < byteCount, "the texts have the page")
-    let start = page * Self.pageBytes
-    let count = min(Self.pageBytes, byteCount - start)
-    guard source.holds(offset + start, count, checksum: checksums[page]) else {
-      source.noteDamage()
-      return false
-    }
-    checked[page / UInt64.bitWidth] |= 1 << UInt64(page % UInt64.bitWidth)
-    return true
-  }
-
-  func noteDamage() { source.noteDamage() }
-
-  func loadAll() {
-    checksums.loadAll()
-    for page in 0..<(byteCount + Self.pageBytes - 1) / Self.pageBytes where !isChecked(page) {
-      _ = check(page)
-    }
   }
 }

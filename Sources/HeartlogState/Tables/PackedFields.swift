@@ -203,13 +203,24 @@ protocol MappedRecord: BitwiseCopyable {
   static var layout: [MappedInteger<Self>] { get }
   /// The distance from one record to the next in the format.
   static var layoutBytes: Int { get }
+  /// The integers that a packed page has.
+  static var columns: [PackedColumn] { get }
 }
 
 extension MappedRecord {
+  static var columns: [PackedColumn] {
+    layout.map { PackedColumn(offset: $0.offset, byteCount: $0.byteCount) }
+  }
+
+  /// Whether a snapshot has the records packed: those that are large enough to be written alone.
+  static var isPacked: Bool {
+    PagePatch.isWorthwhile(MemoryLayout<Self>.stride, pageBytes: PagedTable<Self>.pageBytes)
+  }
+
   /// Whether the compiler's layout of the record matches the format.
   static var isLaidOutAsInFormat: Bool {
     MemoryLayout<Self>.stride == layoutBytes && MemoryLayout<Self>.alignment <= SnapshotLayout.alignment
-      && layout.allSatisfy { MemoryLayout<Self>.offset(of: $0.path) == $0.offset }
+      && layout.allSatisfy { MemoryLayout<Self>.offset(of: $0.path()) == $0.offset }
       && zip(layout, layout.dropFirst()).allSatisfy { $0.end <= $1.offset }
       && layout.last.map(\.end) == MemoryLayout<Self>.size
   }
@@ -217,13 +228,16 @@ extension MappedRecord {
 
 /// An integer of a mapped record and its offset in the format.
 struct MappedInteger<Record> {
-  let path: PartialKeyPath<Record>
+  /// Only evaluated where the layout is checked: making a key path takes a microsecond.
+  let path: () -> PartialKeyPath<Record>
   let offset: Int
-  fileprivate let end: Int
+  fileprivate let byteCount: Int
+  fileprivate var end: Int { offset + byteCount }
 
-  init<Value: FixedWidthInteger>(_ path: KeyPath<Record, Value>, at offset: Int) {
-    self.path = path
+  init<Value: FixedWidthInteger>(_ path: @autoclosure @escaping () -> KeyPath<Record, Value>, at offset: Int)
+  {
+    self.path = { path() }
     self.offset = offset
-    end = offset + MemoryLayout<Value>.size
+    byteCount = MemoryLayout<Value>.size
   }
 }

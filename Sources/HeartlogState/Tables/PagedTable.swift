@@ -1,22 +1,20 @@
 import CHeartlogPlatform
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// The pages of a table: those of its snapshot, and those in memory, which are freed with the last copy of the table.
 ///
-/// Snapshot pages are checked in parts, each on first access. If few records of a page are written, only these are copied to memory
-/// (`PagePatch`): the writes after a snapshot are scattered, and touching new memory costs more than everything else about them.
+/// The pages of a snapshot are read in place, and checked in parts, each on first access; or they are packed. If few records of a page are
+/// written, or read of a packed one, only these are copied to memory (`PagePatch`): the writes after a snapshot are scattered, and touching
+/// new memory costs more than everything else about them.
 final class PageStorage {
+  /// A page that is read in place is checked in this many parts of equal size, so that reading one record checks only one part.
+  static let parts = 1 << partsShift
+  static let partsShift = 3
   /// Set in the word of a page in memory that only one table has. That table may write to it.
   static let ownedBit: UInt = 1
   /// Set in the word of a page without patches if its first part may be read. The next higher bits say the same of its other parts. They
   /// lie above the address, which has 48 bits unless a process asks the system for more.
   static let readableBit: UInt = 1 << 48
-  private static let allReadable = readableBit * (1 << UInt(SnapshotSection.parts) - 1)
+  private static let allReadable = readableBit * (1 << UInt(parts) - 1)
   static let bits = ownedBit | allReadable
 
   /// One word per page: the address of the page with bits; or the address of its newest patch without bits; or 0 for a snapshot page that
@@ -25,49 +23,33 @@ final class PageStorage {
   @exclusivity(unchecked) private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
   let sectionPages: SnapshotSection.Pages?
+  let packed: PackedRecords?
   private let pageBytes: Int
   private let recordBytes: Int
   private var capacity: Int
-  private var slabs: [UnsafeMutableRawPointer] = []
-  private var room: UnsafeMutableRawPointer?
-  private var roomBytes = 0
-  private var slabPages = 1
-  private static let slabPagesMax = 64
+  private var words: ZeroedMemory
+  private let memory: Slabs
 
-  init(pageBytes: Int, recordBytes: Int, capacity: Int, section: SnapshotSection?) {
+  init(
+    pageBytes: Int, recordBytes: Int, capacity: Int, section: SnapshotSection? = nil,
+    packed: PackedRecords? = nil
+  ) {
     assert(pageBytes % 64 == 0 && pageBytes % recordBytes == 0, "a page has whole records and cache lines")
     self.pageBytes = pageBytes
     self.recordBytes = recordBytes
     self.capacity = max(1, capacity)
     self.section = section
+    self.packed = packed
     sectionPages = section?.pages
-    pages = Self.zeroed(self.capacity)
+    (words, pages) = Self.zeroed(self.capacity)
+    memory = Slabs(pageBytes: pageBytes)
   }
 
-  deinit {
-    for slab in slabs { slab.deallocate() }
-    Self.free(pages, capacity)
-  }
-
-  // Zeroed memory from the system costs nothing until it is touched. For small sizes the system call is not worth it.
-
-  private static let mappedWordsMin = 4_096
-
-  private static func zeroed(_ count: Int) -> UnsafeMutablePointer<UInt> {
-    let bytes = count * MemoryLayout<UInt>.stride
-    let memory =
-      count < mappedWordsMin
-      ? calloc(1, bytes) : mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    guard let memory, memory != MAP_FAILED else { preconditionFailure("out of memory") }
-    return memory.bindMemory(to: UInt.self, capacity: count)
-  }
-
-  private static func free(_ words: UnsafeMutablePointer<UInt>, _ count: Int) {
-    if count < mappedWordsMin {
-      words.deallocate()
-    } else {
-      munmap(words, count * MemoryLayout<UInt>.stride)
+  private static func zeroed(_ count: Int) -> (ZeroedMemory, UnsafeMutablePointer<UInt>) {
+    guard let words = ZeroedMemory(byteCount: count * MemoryLayout<UInt>.stride) else {
+      preconditionFailure("out of memory")
     }
+    return (words, words.start.bindMemory(to: UInt.self, capacity: count))
   }
 
   /// Allocates a page of zeros.
@@ -80,7 +62,7 @@ final class PageStorage {
   @discardableResult
   func addPage(_ page: Int) -> UInt {
     if page >= capacity { grow(to: page + 1) }
-    let memory = allocate(pageBytes)
+    let memory = memory.allocate(pageBytes)
     assert(
       page < capacity && UInt(bitPattern: memory) & Self.bits == 0, "an address leaves room for the bits")
     pages[page] = Self.word(memory)
@@ -92,28 +74,10 @@ final class PageStorage {
   private func grow(to wanted: Int) {
     assert(wanted > capacity, "the words grow for a page that has none")
     let larger = max(wanted, capacity * 2)
-    let new = Self.zeroed(larger)
-    new.update(from: pages, count: capacity)
-    Self.free(pages, capacity)
-    pages = new
+    let (newWords, newPages) = Self.zeroed(larger)
+    newPages.update(from: pages, count: capacity)
+    (words, pages) = (newWords, newPages)
     capacity = larger
-  }
-
-  /// - Parameter count: a multiple of 64, at most a page.
-  private func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-    assert(count > 0 && count % 64 == 0 && count <= pageBytes, "a slab is divided at cache lines")
-    if roomBytes < count {
-      roomBytes = pageBytes * slabPages
-      let slab = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 64)
-      UnsafeMutableRawBufferPointer(start: slab, count: roomBytes).prefault()
-      slabs.append(slab)
-      room = slab
-      slabPages = min(slabPages * 2, Self.slabPagesMax)
-    }
-    guard let start = room else { preconditionFailure("a slab was made") }
-    room = start + count
-    roomBytes -= count
-    return start
   }
 
   /// Checks a part of a snapshot page. Returns the page's word with the part marked as readable, or that of a page of zeros if the part is
@@ -125,17 +89,57 @@ final class PageStorage {
     assert(word == 0 || word & Self.bits != 0, "the word is that of a page")
     let bit = Self.readableBit << UInt(part)
     if word & bit != 0 { return word }
-    guard sectionPages.holds(page, part: part, pageBytes: pageBytes) else {
-      return UInt(bitPattern: SnapshotSource.zeros) | Self.allReadable
-    }
+    guard sectionPages.holds(page, part: part, pageBytes: pageBytes) else { return Self.zeros }
     return (word == 0 ? UInt(bitPattern: sectionPages.page(page, bytes: pageBytes)) : word) | bit
   }
 
-  private func allReadable(_ word: UInt, _ page: Int) -> UInt {
-    (0..<SnapshotSection.parts).reduce(word) { readable($0, page, part: $1) }
+  /// The word of a damaged page.
+  private static var zeros: UInt { UInt(bitPattern: SnapshotSource.zeros) | allReadable }
+
+  /// Makes all of a page readable.
+  private func makeReadable(_ page: Int) {
+    let pointer = wordPointer(of: page)
+    if let packed {
+      if pointer.pointee == 0 { unpack(page, from: packed) }
+    } else {
+      pointer.pointee = (0..<Self.parts).reduce(pointer.pointee) { readable($0, page, part: $1) }
+    }
   }
 
-  private func part(of record: Int) -> Int { record * recordBytes * SnapshotSection.parts / pageBytes }
+  /// Unpacks a whole page, which replaces the patches that were only read.
+  private func unpack(_ page: Int, from packed: PackedRecords) {
+    var word = Self.zeros
+    if let unpacked = packed.page(page, isChecked: pages[page] != 0) {
+      word = UInt(bitPattern: unpacked) | Self.allReadable
+    }
+    var count = 0
+    var next = Self.patch(pages[page])
+    while let patch = next {
+      next = Self.patch(patch.next(recordBytes))
+      guard patch.isWritten(recordBytes) else { continue }
+      count += 1
+      patch.link(to: word, recordBytes, count: count)
+      word = UInt(bitPattern: patch.memory)
+    }
+    pages[page] = word
+  }
+
+  /// Unpacks one record of a packed page to a patch; nil if the page has many patches, or its records are read one after the other, or it is
+  /// damaged.
+  private func unpackedPatch(of record: Int, on page: Int, from packed: PackedRecords) -> PagePatch? {
+    let last = Self.patch(pages[page])
+    let count = last?.count(recordBytes) ?? 0
+    guard count < PagePatch.readCountMax, last?.record(recordBytes) != record - 1 else { return nil }
+    let memory = memory.allocate(PagePatch.byteCount(recordBytes))
+    guard packed.unpack(record..<record + 1, of: page, isChecked: pages[page] != 0, into: memory) else {
+      return nil
+    }
+    let patch = PagePatch(memory, of: record, recordBytes, count: count + 1, next: pages[page])
+    pages[page] = UInt(bitPattern: memory)
+    return patch
+  }
+
+  private func part(of record: Int) -> Int { record * recordBytes * Self.parts / pageBytes }
 
   private static func address(_ word: UInt) -> UnsafeMutableRawPointer {
     guard let address = UnsafeMutableRawPointer(bitPattern: word & ~bits) else {
@@ -163,22 +167,31 @@ final class PageStorage {
     return pointer
   }
 
-  /// Returns the address of a record on a page that has patches or parts not yet checked.
+  /// Returns the address of a record on a page that has patches, or parts not yet checked, or is packed.
   @inline(never)
   func address(of record: Int, on page: Int) -> UnsafeRawPointer {
     if let patch = patch(of: record, on: page) { return UnsafeRawPointer(patch.memory) }
-    let pointer = wordPointer(of: page)
-    let word = readable(pointer.pointee, page, part: part(of: record))
-    // Write only on a change: fully checked pages may be read by several threads at once.
-    if word != pointer.pointee { pointer.pointee = word }
-    return UnsafeRawPointer(Self.address(word)) + record * recordBytes
+    let part = part(of: record)
+    // Written only on a change: pages that are readable may be read by several threads at once.
+    if wordPointer(of: page).pointee & Self.readableBit << UInt(part) == 0 {
+      if let packed {
+        if let patch = unpackedPatch(of: record, on: page, from: packed) {
+          return UnsafeRawPointer(patch.memory)
+        }
+        unpack(page, from: packed)
+      } else {
+        let pointer = wordPointer(of: page)
+        pointer.pointee = readable(pointer.pointee, page, part: part)
+      }
+    }
+    return UnsafeRawPointer(Self.address(wordPointer(of: page).pointee)) + record * recordBytes
   }
 
   /// Makes a record writable: copies it from the snapshot to memory unless that was done before.
   @inline(never)
   func makeWritable(_ record: Int, on page: Int) -> UnsafeMutableRawPointer {
     assert(record >= 0 && (record + 1) * recordBytes <= pageBytes, "a page has the record")
-    if let patch = patch(of: record, on: page) { return patch.memory }
+    if let patch = patch(of: record, on: page) { return patch.written(recordBytes) }
     let count = Self.patch(pages[page])?.count(recordBytes) ?? 0
     guard pages[page] & Self.ownedBit == 0, count < PagePatch.countMax,
       PagePatch.isWorthwhile(recordBytes, pageBytes: pageBytes)
@@ -186,17 +199,21 @@ final class PageStorage {
       return makeWholeWritable(page) + record * recordBytes
     }
     let source = address(of: record, on: page)
+    if let patch = patch(of: record, on: page) { return patch.written(recordBytes) }
+    let memory = memory.allocate(PagePatch.byteCount(recordBytes))
+    memory.copyMemory(from: source, byteCount: recordBytes)
     let patch = PagePatch(
-      allocate(PagePatch.byteCount(recordBytes)), of: record, recordBytes, from: source,
-      count: count + 1, next: pages[page])
-    pages[page] = UInt(bitPattern: patch.memory)
-    return patch.memory
+      memory, of: record, recordBytes, count: (Self.patch(pages[page])?.count(recordBytes) ?? 0) + 1,
+      next: pages[page])
+    pages[page] = UInt(bitPattern: memory)
+    return patch.written(recordBytes)
   }
 
   private func makeWholeWritable(_ page: Int) -> UnsafeMutableRawPointer {
     if pages[page] & Self.ownedBit != 0 { return Self.address(pages[page]) }
-    let own = allocate(pageBytes)
-    own.copyMemory(from: Self.address(allReadable(wordPointer(of: page).pointee, page)), byteCount: pageBytes)
+    makeReadable(page)
+    let own = memory.allocate(pageBytes)
+    own.copyMemory(from: Self.address(wordPointer(of: page).pointee), byteCount: pageBytes)
     var next = Self.patch(pages[page])
     while let patch = next {
       (own + patch.record(recordBytes) * recordBytes).copyMemory(from: patch.memory, byteCount: recordBytes)
@@ -206,16 +223,15 @@ final class PageStorage {
     return own
   }
 
-  /// Checks all parts of a page.
+  /// Checks all parts of a page, or unpacks it.
   func loadAll(_ page: Int) {
-    let pointer = wordPointer(of: page)
-    if pointer.pointee & Self.ownedBit == 0 { pointer.pointee = allReadable(pointer.pointee, page) }
+    if wordPointer(of: page).pointee & Self.ownedBit == 0 { makeReadable(page) }
   }
 
   func copy(pageCount: Int) -> PageStorage {
     assert(pageCount <= capacity, "each page has a word")
     let copy = PageStorage(
-      pageBytes: pageBytes, recordBytes: recordBytes, capacity: capacity, section: section)
+      pageBytes: pageBytes, recordBytes: recordBytes, capacity: capacity, section: section, packed: packed)
     let words = copy.pages
     words.update(from: pages, count: pageCount)
     for page in 0..<pageCount where Self.isInMemory(words[page]) { copy.copyOwn(words + page) }
@@ -231,13 +247,13 @@ final class PageStorage {
   private func copyOwn(_ word: UnsafeMutablePointer<UInt>) {
     var pointer = word
     while let patch = Self.patch(pointer.pointee) {
-      let own = allocate(PagePatch.byteCount(recordBytes))
+      let own = memory.allocate(PagePatch.byteCount(recordBytes))
       own.copyMemory(from: patch.memory, byteCount: PagePatch.byteCount(recordBytes))
       pointer.pointee = UInt(bitPattern: own)
       pointer = PagePatch(memory: own).nextPointer(recordBytes)
     }
     guard pointer.pointee & Self.ownedBit != 0 else { return }
-    let own = allocate(pageBytes)
+    let own = memory.allocate(pageBytes)
     own.copyMemory(from: Self.address(pointer.pointee), byteCount: pageBytes)
     pointer.pointee = Self.word(own)
   }
@@ -260,6 +276,8 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   static var recordsPerPage: Int { 1 << shift }
   /// The size of a page's records in bytes.
   static var pageBytes: Int { recordsPerPage * stride }
+  /// The number of pages of so many records.
+  static func pageCount(_ records: Int) -> Int { (records + mask) >> shift }
 
   private var pages: PageStorage
   /// Reads the records. Valid until the table is written to.
@@ -271,9 +289,9 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
 
   /// Creates a table of `count` records of zeros.
   init(zeros count: Int) {
-    let pageCount = (count + Self.mask) >> Self.shift
+    let pageCount = Self.pageCount(count)
     pages = PageStorage(
-      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: pageCount, section: nil)
+      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: pageCount)
     reader = PagedReader(pages, count: count)
     for page in 0..<pageCount { pages.makePage(page) }
   }
@@ -281,9 +299,16 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   /// Creates a table of the records of a snapshot. Each page is checked on first access.
   init(_ section: SnapshotSection) {
     pages = PageStorage(
-      pageBytes: Self.pageBytes, recordBytes: Self.stride,
-      capacity: (section.count + Self.mask) >> Self.shift, section: section)
+      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: Self.pageCount(section.count),
+      section: section)
     reader = PagedReader(pages, count: section.count)
+  }
+
+  /// Creates a table of the packed records of a snapshot. They are unpacked on first access.
+  init(_ packed: PackedRecords, count: Int) {
+    pages = PageStorage(
+      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: Self.pageCount(count), packed: packed)
+    reader = PagedReader(pages, count: count)
   }
 
   /// Returns a record; one of zeros if the index is out of range.
@@ -348,15 +373,15 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
     write(index).pointee = record
   }
 
-  /// Checks every page of the snapshot, so that later reads cannot encounter damage.
+  /// Checks or unpacks every page of the snapshot, so that later reads cannot encounter damage.
   func loadAll() {
-    guard pages.section != nil else { return }
-    for page in 0..<(count + Self.mask) >> Self.shift { pages.loadAll(page) }
+    guard pages.section != nil || pages.packed != nil else { return }
+    for page in 0..<Self.pageCount(count) { pages.loadAll(page) }
   }
 
   @inline(never)
   private mutating func makeOwn() {
-    pages = pages.copy(pageCount: (count + Self.mask) >> Self.shift)
+    pages = pages.copy(pageCount: Self.pageCount(count))
     reader = PagedReader(pages, count: count)
   }
 }
@@ -383,23 +408,24 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
       return UnsafePointer(Self.records(miss()))
     }
     let word = pages[index >> table.shift]
-    let part = (index & table.mask) >> (table.shift - SnapshotSection.partsShift)
+    let part = (index & table.mask) >> (table.shift - PageStorage.partsShift)
     if word & PageStorage.readableBit << UInt(truncatingIfNeeded: part) == 0 { return look(index) }
     return UnsafePointer(Self.records(word) + (index & table.mask))
   }
 
-  /// Prefetches a record that will be read soon, and the checksum if it must be checked first.
+  /// Prefetches a record that will be read soon, with the checksum if it must be checked first, or what it is unpacked from.
   @inline(__always)
   func seek(_ index: Int) {
     let table = PagedTable<Record>.self
     guard UInt(bitPattern: index) < UInt(bitPattern: count) else { return }
     let word = pages[index >> table.shift]
-    let part = (index & table.mask) >> (table.shift - SnapshotSection.partsShift)
+    let part = (index & table.mask) >> (table.shift - PageStorage.partsShift)
     if word & PageStorage.readableBit << UInt(truncatingIfNeeded: part) != 0 {
       heartlog_prefetch(Self.records(word) + (index & table.mask))
     } else if word == 0 || word & PageStorage.bits != 0 {
       storage._withUnsafeGuaranteedRef {
         $0.sectionPages?.seek(index >> table.shift, part: part, pageBytes: table.pageBytes)
+        $0.packed?.seek(index & table.mask, on: index >> table.shift)
       }
     }
   }
@@ -409,7 +435,7 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
     UnsafeMutablePointer(bitPattern: word & ~PageStorage.bits).unsafelyUnwrapped
   }
 
-  /// Reads a record on a page that has patches or a part not yet checked.
+  /// Reads a record on a page that is not simply readable.
   @inline(never)
   private func look(_ index: Int) -> UnsafePointer<Record> {
     let table = PagedTable<Record>.self
@@ -419,39 +445,41 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
 
   @inline(never)
   private func miss() -> UInt {
-    storage._withUnsafeGuaranteedRef { $0.section?.source.noteDamage() }
+    storage._withUnsafeGuaranteedRef { ($0.section?.source ?? $0.packed?.source)?.noteDamage() }
     return UInt(bitPattern: SnapshotSource.zeros)
   }
 }
 
-/// A copy of one record that replaces the record on its page. Used for pages of which only a few records are written.
+/// A copy of one record that replaces the record on its page. Used for pages of which only a few records are written, or read of a packed
+/// one.
 ///
 /// Layout in memory: the record; the word that the page had before (its own, or that of its previous patch); the index of the record on the
-/// page; the number of patches of the page including this one.
+/// page, with a bit that is set once it was written; the number of patches of the page including this one.
 struct PagePatch {
-  /// A page with this many patches is copied as a whole.
+  /// A page with this many patches is copied as a whole when another record is written.
   static let countMax = 8
+  /// A packed page with this many patches is unpacked as a whole when another record is read.
+  static let readCountMax = 4
   private static let recordsPerPageMax = 32
   private static let alignment = 64
+  private static let writtenBit: UInt32 = 1 << 31
 
   let memory: UnsafeMutableRawPointer
 
   init(memory: UnsafeMutableRawPointer) { self.memory = memory }
 
-  /// - Parameters:
-  ///   - memory: `byteCount` bytes.
-  ///   - source: the current record.
-  init(
-    _ memory: UnsafeMutableRawPointer, of record: Int, _ recordBytes: Int, from source: UnsafeRawPointer,
-    count: Int, next: UInt
-  ) {
+  /// - Parameter memory: `byteCount` bytes, which begin with the record.
+  init(_ memory: UnsafeMutableRawPointer, of record: Int, _ recordBytes: Int, count: Int, next: UInt) {
     self.memory = memory
-    assert(
-      count > 0 && count <= Self.countMax && recordBytes % MemoryLayout<UInt>.stride == 0,
-      "few whole words are patched")
-    memory.copyMemory(from: source, byteCount: recordBytes)
-    memory.storeBytes(of: next, toByteOffset: recordBytes, as: UInt.self)
+    assert(recordBytes % MemoryLayout<UInt>.stride == 0, "whole words are patched")
     memory.storeBytes(of: UInt32(record), toByteOffset: recordBytes + 8, as: UInt32.self)
+    link(to: next, recordBytes, count: count)
+  }
+
+  /// - Parameter next: the word of the page before.
+  func link(to next: UInt, _ recordBytes: Int, count: Int) {
+    assert(count > 0 && count <= Self.countMax, "few records are patched")
+    memory.storeBytes(of: next, toByteOffset: recordBytes, as: UInt.self)
     memory.storeBytes(of: UInt32(count), toByteOffset: recordBytes + 12, as: UInt32.self)
   }
 
@@ -469,40 +497,19 @@ struct PagePatch {
   }
 
   func next(_ recordBytes: Int) -> UInt { nextPointer(recordBytes).pointee }
-  func record(_ recordBytes: Int) -> Int {
-    Int(memory.load(fromByteOffset: recordBytes + 8, as: UInt32.self))
+  private func recordPointer(_ recordBytes: Int) -> UnsafeMutablePointer<UInt32> {
+    (memory + recordBytes + 8).assumingMemoryBound(to: UInt32.self)
   }
+  func record(_ recordBytes: Int) -> Int { Int(recordPointer(recordBytes).pointee & ~Self.writtenBit) }
   func count(_ recordBytes: Int) -> Int {
     Int(memory.load(fromByteOffset: recordBytes + 12, as: UInt32.self))
   }
-}
 
-extension UnsafeMutableRawBufferPointer {
-  private static let systemPageBytes: UInt = 4_096
-  /// Smaller buffers are not worth a system call.
-  private static let prefaultBytesMin = 1 << 16
+  func isWritten(_ recordBytes: Int) -> Bool { recordPointer(recordBytes).pointee & Self.writtenBit != 0 }
 
-  /// Maps all pages of newly allocated memory in one system call, if the system can. Page faults at each first write cost a third more.
-  func prefault() {
-    #if os(Linux)
-      guard count >= Self.prefaultBytesMin, let baseAddress else { return }
-      // The first and last pages may be shared with other allocations; their bytes do not change.
-      let start = UInt(bitPattern: baseAddress) & ~(Self.systemPageBytes - 1)
-      let end =
-        (UInt(bitPattern: baseAddress) + UInt(count) + Self.systemPageBytes - 1) & ~(Self.systemPageBytes - 1)
-      // Linux before 5.14 rejects the advice, which does no harm.
-      _ = madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), MADV_POPULATE_WRITE)
-    #endif
-  }
-}
-
-/// Prefetches memory, so that several cache misses are waited for together.
-enum Prefetch {
-  static let lineBytes = 64
-
-  /// Prefetches cache lines from an address on. Has no effect past the end of mapped memory.
-  @inline(__always)
-  static func lines(_ count: Int, at address: UnsafeRawPointer) {
-    for line in 0..<count { heartlog_prefetch(address + line * lineBytes) }
+  /// Returns the address of the record, which will be written.
+  func written(_ recordBytes: Int) -> UnsafeMutableRawPointer {
+    recordPointer(recordBytes).pointee |= Self.writtenBit
+    return memory
   }
 }
