@@ -5,17 +5,6 @@ struct PackedColumn: BitwiseCopyable {
   let offset: Int
   /// 1, 4 or 8.
   let byteCount: Int
-
-  /// Stores it in a record; the low bytes if it has fewer than eight.
-  @inline(__always)
-  fileprivate func store(_ value: UInt64, to record: UnsafeMutableRawPointer) {
-    let address = record + offset
-    switch byteCount {
-    case 8: address.storeBytes(of: value, as: UInt64.self)
-    case 4: address.storeBytes(of: UInt32(truncatingIfNeeded: value), as: UInt32.self)
-    default: address.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
-    }
-  }
 }
 
 /// Packs the records of a page, as in docs/format.md: the integers of a column lie near each other, so each is stored as the difference from
@@ -85,67 +74,57 @@ enum PagePacking {
     assert(records.lowerBound >= 0 && records.upperBound <= count, "the page has the records")
     guard let start = packed.baseAddress, packed.count > columns.count else { return false }
     let rowBytes = Int(start.load(as: UInt8.self))
-    let rows = packed.count - count * rowBytes
-    var base = 1 + columns.count
-    guard base <= rows else { return false }
-    if records.isEmpty { return true }
-    let firstRow = start + rows + records.lowerBound * rowBytes
-    var offset = 0
-    return withUnsafeTemporaryAllocation(of: DifferingColumn.self, capacity: columns.count) { differing in
-      var differingCount = 0
-      for index in 0..<columns.count {
-        let kind = start.load(fromByteOffset: 1 + index, as: UInt8.self)
-        if kind == 0 { continue }
-        let column = columns[index]
-        var least: UInt64 = 0
-        if kind & baseBit != 0 {
-          guard base + column.byteCount <= rows else { return false }
-          least = UInt64(littleEndian: start.loadUnaligned(fromByteOffset: base, as: UInt64.self))
-          base += column.byteCount
-        }
-        let width = Int(kind & widthMask)
-        if width == 0 {
-          column.store(least, to: target)
-          continue
-        }
-        guard width <= widthMax, offset + width <= rowBytes else { return false }
-        differing[differingCount] = DifferingColumn(
-          column: column, base: least, mask: UInt64.max >> UInt64(UInt64.bitWidth - 8 * width),
-          shift: UInt64(kind & shiftMask) >> 1, offset: offset)
-        differingCount += 1
-        offset += width
+    guard 1 + columns.count + count * rowBytes <= packed.count else { return false }
+    let rows = start + packed.count - count * rowBytes
+    var base = start + 1 + columns.count
+    var source = rows + records.lowerBound * rowBytes
+    let rowEnd = source + rowBytes
+    for index in 0..<columns.count {
+      let kind = start.load(fromByteOffset: 1 &+ index, as: UInt8.self)
+      if kind == 0 { continue }
+      let column = columns[index]
+      var least: UInt64 = 0
+      if kind & baseBit != 0 {
+        least = UInt64(littleEndian: base.loadUnaligned(as: UInt64.self))
+        base += column.byteCount
       }
-      guard base == rows, offset == rowBytes else { return false }
-      // What all have is in the first.
-      for row in 1..<max(records.count, 1) {
-        (target + row * stride).copyMemory(from: target, byteCount: stride)
+      let width = Int(truncatingIfNeeded: kind & widthMask)
+      // Bases lie before the rows, and the integers of a row within it. At most eight bytes of others were read.
+      guard width <= widthMax, base <= rows, source + width <= rowEnd else { return false }
+      let integers = PackedIntegers(
+        source: source, rowBytes: rowBytes, mask: width == 0 ? 0 : .max &>> UInt64(64 &- 8 &* width),
+        shift: UInt64(truncatingIfNeeded: kind & shiftMask) &>> 1, base: least,
+        target: target + column.offset, stride: stride, count: records.count)
+      switch column.byteCount {
+      case 8: integers.unpack(UInt64.self)
+      case 4: integers.unpack(UInt32.self)
+      default: integers.unpack(UInt8.self)
       }
-      for index in 0..<differingCount {
-        differing[index].unpack(from: firstRow, rowBytes, to: target, stride, count: records.count)
-      }
-      return true
+      source += width
     }
+    return base == rows && source == rowEnd
   }
 
-  /// A column in which not all records of the page have the same.
-  private struct DifferingColumn {
-    let column: PackedColumn
-    let base: UInt64
+  /// The integers of a column in consecutive rows.
+  private struct PackedIntegers {
+    let source: UnsafeRawPointer
+    let rowBytes: Int
     let mask: UInt64
     /// In bits.
     let shift: UInt64
-    /// In a row.
-    let offset: Int
+    let base: UInt64
+    let target: UnsafeMutableRawPointer
+    let stride: Int
+    let count: Int
 
     @inline(__always)
-    func unpack(
-      from rows: UnsafeRawPointer, _ rowBytes: Int, to records: UnsafeMutableRawPointer, _ stride: Int,
-      count: Int
-    ) {
-      for row in 0..<count {
-        let stored = (rows + row &* rowBytes + offset).loadUnaligned(as: UInt64.self)
-        column.store(
-          base &+ (UInt64(littleEndian: stored) & mask) &<< shift, to: records + row &* stride)
+    func unpack<Integer: FixedWidthInteger & BitwiseCopyable>(_ type: Integer.Type) {
+      var (source, target) = (source, target)
+      for _ in 0..<count {
+        let stored = UInt64(littleEndian: source.loadUnaligned(as: UInt64.self)) & mask
+        target.storeBytes(of: Integer(truncatingIfNeeded: base &+ stored &<< shift), as: Integer.self)
+        source += rowBytes
+        target += stride
       }
     }
   }

@@ -43,7 +43,7 @@ final class DamagedStore {
       for index in 0..<count {
         clock.advance(by: 1)
         let fields = [
-          Field(name: "t", value: .string(text(160))), Field(name: "n", value: .int64(Int64(index))),
+          Field(name: "t", value: .string(text(240))), Field(name: "n", value: .int64(Int64(index))),
         ]
         _ = try store.library(index % 3 == 0 ? "papers" : "cities").add("\(kind) \(index)", fields: fields)
       }
