@@ -236,10 +236,17 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   ///
   /// - Parameter item: the item to toggle.
   /// - Returns: whether it is a favorite now.
-  /// - Throws: `invalidItem` if the item cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
+  /// - Throws: `invalidItem` if the item becomes a favorite and cannot be stored; any error of a write: see <doc:WhatCanGoWrong>.
   @discardableResult
   public func toggle(_ item: Item) throws(HeartlogError) -> Bool {
-    try perform(.toggle(fields: try fields(of: item)), on: item.id).isFavorite
+    guard contains(item.id) else {
+      return try perform(.toggle(fields: try fields(of: item)), on: item.id).isFavorite
+    }
+    // Encoding an item takes twice as long as toggling it, and one that is removed is not stored.
+    guard try toggle(item.id) else { return false }
+    // Something else removed it in between.
+    try perform(.set(fields: try fields(of: item)), on: item.id)
+    return true
   }
 
   /// Toggles whether the item with this id is a favorite. Its stored fields stay as they are; one that was never stored has none.
