@@ -188,7 +188,7 @@ package final class CoalescedWrites: Sendable {
   ) throws(HeartlogError) -> Written {
     var written = Written()
     for (key, pending) in wanted.sorted(by: {
-      $0.key.id.text.utf8.lexicographicallyPrecedes($1.key.id.text.utf8)
+      $0.key.id.text.bytesPrecede($1.key.id.text)
     }) {
       let id = key.id.text
       written.items.append((key, pending.waiting))

@@ -204,7 +204,7 @@ package struct ItemOrder: Sendable {
     of items: some Sequence<ItemState>, key: (ItemState) -> OrderKey?
   ) -> [(item: ItemState, key: OrderKey)] {
     items.compactMap { item in key(item).map { (item: item, key: $0) } }.sorted { a, b in
-      a.key != b.key ? a.key < b.key : a.item.id.utf8.lexicographicallyPrecedes(b.item.id.utf8)
+      a.key != b.key ? a.key < b.key : a.item.id.bytesPrecede(b.item.id)
     }
   }
 
@@ -365,7 +365,7 @@ package struct OrderKey: Hashable, Sendable, Comparable, CustomStringConvertible
   }
 
   package static func < (a: OrderKey, b: OrderKey) -> Bool {
-    a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+    a.text.bytesPrecede(b.text)
   }
   package var description: String { text }
 }

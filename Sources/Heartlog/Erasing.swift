@@ -168,8 +168,8 @@ extension FavoritesStore {
     report.remainingItems = items(of: erased).filter(isLeft)
       .sorted {
         $0.library == $1.library
-          ? $0.id.utf8.lexicographicallyPrecedes($1.id.utf8)
-          : $0.library.utf8.lexicographicallyPrecedes($1.library.utf8)
+          ? $0.id.bytesPrecede($1.id)
+          : $0.library.bytesPrecede($1.library)
       }
     return report
   }

@@ -106,7 +106,7 @@ package struct ItemHistory: Sendable {
     registers.sort { a, b in
       switch (a.register, b.register) {
       case (.membership, .field): true
-      case (.field(let a), .field(let b)): a.utf8.lexicographicallyPrecedes(b.utf8)
+      case (.field(let a), .field(let b)): a.bytesPrecede(b)
       default: false
       }
     }

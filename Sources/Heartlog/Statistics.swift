@@ -479,7 +479,7 @@ struct StatisticsCounter {
     func precedes(_ a: Tapped, _ b: Tapped) -> Bool {
       if a.taps != b.taps { return a.taps > b.taps }
       if a.library != b.library { return a.library < b.library }
-      return a.id.utf8.lexicographicallyPrecedes(b.id.utf8)
+      return a.id.bytesPrecede(b.id)
     }
     // The highest counts so far.
     var first: [Tapped] = []
@@ -505,7 +505,7 @@ struct StatisticsCounter {
     .sorted { a, b in
       if a.events != b.events { return a.events > b.events }
       if a.replica != b.replica { return a.replica < b.replica }
-      return (a.origin ?? "").utf8.lexicographicallyPrecedes((b.origin ?? "").utf8)
+      return (a.origin ?? "").bytesPrecede(b.origin ?? "")
     }
   }
 }

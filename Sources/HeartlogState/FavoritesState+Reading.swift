@@ -310,7 +310,7 @@ public struct ItemDifference: Hashable, Sendable {
   }
 
   fileprivate static func precedes(_ a: String, _ b: String) -> Bool {
-    a.utf8.lexicographicallyPrecedes(b.utf8)
+    a.bytesPrecede(b)
   }
 }
 

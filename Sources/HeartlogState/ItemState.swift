@@ -93,7 +93,7 @@ public enum ListOrder: Hashable, Sendable, CaseIterable {
       default: break
       }
     }
-    return id.utf8.lexicographicallyPrecedes(otherID.utf8)
+    return id.bytesPrecede(otherID)
   }
 }
 

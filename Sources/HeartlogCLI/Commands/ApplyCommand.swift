@@ -271,7 +271,7 @@ extension JSONValue {
     switch self {
     case .object(let members):
       .object(
-        members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        members.sorted { $0.name.bytesPrecede($1.name) }
           .map { JSONMember($0.name, $0.value.sortedByName) })
     case .array(let elements): .array(elements.map(\.sortedByName))
     default: self

@@ -40,7 +40,7 @@ package final class LocalFieldsFile: Sendable {
     /// One record for each item, in a fixed order.
     var records: [Event] {
       libraries.sorted { $0.key < $1.key }.flatMap { library, items in
-        items.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+        items.values.sorted { $0.id.bytesPrecede($1.id) }
           .map { Event(localFields: $0.fields, of: $0.id, in: library) }
       }
     }
@@ -348,6 +348,6 @@ extension [Field] {
   package func setting(_ changed: [Field]) -> [Field] {
     var values: [UTF8Key: Field] = [:]
     for field in self + changed { values[UTF8Key(field.name)] = field }
-    return values.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    return values.values.sorted { $0.name.bytesPrecede($1.name) }
   }
 }

@@ -118,7 +118,7 @@ package struct POSIXFileSystem: FileSystem {
     }
     let code = errno
     if code != 0 { throw call.error(code) }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return names.sorted { $0.bytesPrecede($1) }
   }
 
   package func info(_ path: String) throws(HeartlogError) -> FileInfo? {

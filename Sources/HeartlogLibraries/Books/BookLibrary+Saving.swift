@@ -56,7 +56,7 @@ extension BookLibrary {
       }
     }
     let gone = listed.subtracting(ids)
-      .sorted { $0.favoriteID.utf8.lexicographicallyPrecedes($1.favoriteID.utf8) }
+      .sorted { $0.favoriteID.bytesPrecede($1.favoriteID) }
 
     for start in stride(from: 0, to: max(drafts.count, gone.count), by: Self.booksPerCommitMax) {
       let part = drafts.dropFirst(start).prefix(Self.booksPerCommitMax)

@@ -100,10 +100,10 @@ extension City {
   /// UTF-8 bytes, then id.
   package func precedes(_ other: City) -> Bool {
     if !name.utf8.elementsEqual(other.name.utf8) {
-      return name.utf8.lexicographicallyPrecedes(other.name.utf8)
+      return name.bytesPrecede(other.name)
     }
     if !country.utf8.elementsEqual(other.country.utf8) {
-      return country.utf8.lexicographicallyPrecedes(other.country.utf8)
+      return country.bytesPrecede(other.country)
     }
     return id < other.id
   }

@@ -28,7 +28,7 @@ final class CityCatalog: Sendable {
     }
     (self.first, self.next) = (first, next)
     names = CitySearchIndex(sorted)
-    let countries = Set(sorted.map(\.country)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let countries = Set(sorted.map(\.country)).sorted { $0.bytesPrecede($1) }
     let numbers = Dictionary(uniqueKeysWithValues: zip(countries, 0 as Int32..<Int32(countries.count)))
     self.countries = countries
     countryNumbers = sorted.map { numbers[$0.country] ?? 0 }
@@ -118,7 +118,7 @@ struct CitySearchIndex: Sendable {
   init(_ cities: [City]) {
     let folded = cities.map { Self.folded($0.name) }
     let order = folded.indices.sorted(byBytesOf: { folded[$0] }) {
-      folded[$0].utf8.lexicographicallyPrecedes(folded[$1].utf8)
+      folded[$0].bytesPrecede(folded[$1])
     }
     names = order.map { folded[$0] }
     positions = order.map { Int32($0) }
@@ -136,7 +136,7 @@ struct CitySearchIndex: Sendable {
     var high = names.count
     while low < high {
       let middle = (low + high) / 2
-      if names[middle].utf8.lexicographicallyPrecedes(prefix.utf8) { low = middle + 1 } else { high = middle }
+      if names[middle].bytesPrecede(prefix) { low = middle + 1 } else { high = middle }
     }
     let found = names[low...].prefix { $0.utf8.starts(with: prefix.utf8) }.indices.filter { index in
       // "e" is not the beginning of an "e" with a combining diacritic.

@@ -102,7 +102,7 @@ public struct RecentSearchTerms: Sendable {
       entries.append((String(field.name.dropFirst(Self.prefix.count)), time))
     }
     return entries.sorted { a, b in
-      a.time != b.time ? a.time > b.time : a.term.utf8.lexicographicallyPrecedes(b.term.utf8)
+      a.time != b.time ? a.time > b.time : a.term.bytesPrecede(b.term)
     }
   }
 }

@@ -119,7 +119,7 @@ struct UnknownMembers {
 
   /// A phrase for each name, with the number of records that have it.
   var phrases: [String] {
-    counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { name, count in
+    counts.sorted { $0.key.bytesPrecede($1.key) }.map { name, count in
       "\(name.quoted) is not known, and was left out of \(count == 1 ? "1 record" : "\(count) records")"
     }
   }
