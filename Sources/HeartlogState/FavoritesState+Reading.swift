@@ -32,7 +32,7 @@ extension FavoritesState {
     let fieldIndices = record.baseFieldRange(of: fields.count)
     if !fieldIndices.isEmpty {
       // Fields and texts wait for memory at the same time.
-      Prefetch.lines(3, at: fields.read(fieldIndices.lowerBound))
+      fields.seek(fieldIndices.lowerBound)
       mapped.seek(Int(truncatingIfNeeded: record.baseTexts))
     }
     let held = PackedFields.make(

@@ -47,7 +47,7 @@ struct CorruptSnapshotTests {
     // What records say is looked at most closely; the directory, and how pages are packed, now and then.
     var changed = bytes
     if anatomy.packedPages.isEmpty || generator.isTrue(oneIn: 2) {
-      var ranges = anatomy.pages
+      var ranges = generator.isTrue(oneIn: 4) ? anatomy.entries : anatomy.pages
       if ranges.isEmpty || generator.isTrue(oneIn: 6) { ranges = [anatomy.directory] }
       for _ in 0..<count { change(&changed, in: ranges.randomElement(using: &generator)!, &generator) }
       anatomy.seal(&changed)

@@ -29,6 +29,7 @@ struct PagedTableTests {
       ]
     }
     static var layoutBytes: Int { 64 }
+    static var isPacked: Bool { true }
   }
 
   /// A table as it lies in a snapshot.
@@ -39,8 +40,7 @@ struct PagedTableTests {
     try writer.flush()
     let mapped = MappedBytes(bytes)
     let source = SnapshotSource(mapped.bytes, owner: mapped, seed: writer.seed)
-    return PagedTable(
-      PackedRecords(source, index: place.offset, count: place.count, of: Record.self), count: place.count)
+    return PagedTable(PackedRecords(source, index: place.offset, count: place.count, of: Record.self))
   }
 
   private func contents(_ table: PagedTable<Record>) -> [Record] { (0..<table.count).map { table[$0] } }

@@ -31,6 +31,8 @@ struct SnapshotAnatomy {
   /// The pages of all parts: of texts, of records in place, and packed ones.
   private(set) var pages: [Range<Int>] = []
   private(set) var packedPages: [Page] = []
+  /// Where the index of a part says which bytes are a page.
+  private(set) var entries: [Range<Int>] = []
   private var checked: [Checked] = []
   private let bytes: [UInt8]
   private let seed: UInt64
@@ -81,6 +83,12 @@ struct SnapshotAnatomy {
     (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
   }
 
+  /// The offset and the size that an entry has.
+  private static func place(_ entry: Int, _ bytes: [UInt8]) -> (offset: Int, count: Int) {
+    let word = u64(entry, bytes)
+    return (Int(word & (1 << 48 - 1)), Int(word >> 48))
+  }
+
   private mutating func add<Record: MappedRecord>(_ place: (offset: Int, count: Int), of type: Record.Type) {
     var perPage = 1
     while perPage * 2 * Record.layoutBytes <= 2_048 { perPage *= 2 }
@@ -108,10 +116,10 @@ struct SnapshotAnatomy {
   ) {
     for number in 0..<(place.count + perPage - 1) / perPage {
       let entry = place.offset + number * 16
-      let word = Self.u64(entry, bytes)
-      let offset = Int(word & (1 << 48 - 1))
-      let page = offset..<offset + Int(word >> 48)
+      let (offset, count) = Self.place(entry, bytes)
+      let page = offset..<offset + count
       pages.append(page)
+      entries.append(entry..<entry + 8)
       checked.append(Checked(bytes: page, checksum: entry + 8, place: entry))
       if let records = records(number) {
         packedPages.append(Page(bytes: page, entry: entry, records: records))
@@ -134,7 +142,14 @@ struct SnapshotAnatomy {
   /// Makes all checksums right again.
   func seal(_ bytes: inout [UInt8]) {
     for part in checked {
-      let sum = sum(part.bytes, of: bytes, seed: seed, place: part.place)
+      var range = part.bytes
+      if part.place + 8 == part.checksum {
+        // The entry may say something else now.
+        let (offset, count) = Self.place(part.place, bytes)
+        guard offset + count <= bytes.count else { continue }
+        range = offset..<offset + count
+      }
+      let sum = sum(range, of: bytes, seed: seed, place: part.place)
       bytes.replaceSubrange(part.checksum..<part.checksum + 8, with: sum)
     }
     sealFrame(of: &bytes, directory)

@@ -120,6 +120,32 @@ struct SnapshotTests {
     return (state, writer)
   }
 
+  @Test("several threads read one state at once", arguments: 1...6 as ClosedRange<UInt64>)
+  func readAtOnce(seed: UInt64) async throws {
+    print("read at once: seed \(seed)")
+    var (expected, writer) = large()
+    var state = try snapshot(of: expected)
+    for index in stride(from: Int(seed), to: 3_000, by: 13) {
+      let event = Event(library: "papers", item: "item-\(index)", action: .toggled(on: true))
+      let commit = writer.commit(at: 1_700_002_000_000 + Milliseconds(index), [.event(event)])
+      state.apply(commit)
+      expected.apply(commit)
+    }
+    let ids = expected.items(in: "papers").map(\.id)
+    await withTaskGroup(of: [String].self) { [state, expected] group in
+      for reader in 1...4 as ClosedRange<UInt64> {
+        group.addTask {
+          var generator = SeededGenerator(seed: seed &* 4 &+ reader)
+          return ids.shuffled(using: &generator).filter {
+            state.item($0, in: "papers") != expected.item($0, in: "papers")
+          }
+        }
+      }
+      for await wrong in group { #expect(wrong == []) }
+    }
+    #expect(!state.isDamaged)
+  }
+
   @Test("many pages, with what was written over them")
   func pages() throws {
     var (expected, writer) = large()

@@ -123,6 +123,13 @@ struct SnapshotReader {
   let source: SnapshotSource
   /// The offset at which parts must end.
   let end: Int
+  private var claimed = 0
+
+  init(bytes: ByteReader, source: SnapshotSource, end: Int) {
+    self.bytes = bytes
+    self.source = source
+    self.end = end
+  }
 
   /// Reads the number of entries that follow; each has at least one byte.
   mutating func count(_ what: StaticString) throws(MalformedError) -> Int {
@@ -156,40 +163,39 @@ struct SnapshotReader {
   /// Reads the location of a table in the snapshot.
   mutating func table<Record: MappedRecord>() throws(MalformedError) -> PagedTable<Record> {
     assert(Record.isLaidOutAsInFormat, "docs/format.md says where each integer of a record lies")
+    let table = PagedTable<Record>.self
+    let (offset, count) = try place(countMax: Self.recordsMax)
     if Record.isPacked {
-      let (index, count) = try packed(countMax: Self.recordsMax, perPage: PagedTable<Record>.recordsPerPage)
-      return PagedTable(PackedRecords(source, index: index, count: count, of: Record.self), count: count)
+      try claim(table.pageCount(count) * SnapshotPages.indexBytes, at: offset)
+      return PagedTable(PackedRecords(source, index: offset, count: count, of: Record.self))
     }
-    let (offset, count) = try part(countMax: Self.recordsMax)
-    guard SnapshotSection.byteCount(count, of: Record.self) <= end - offset else { throw Self.partOutside }
+    try claim(SnapshotSection.byteCount(count, of: Record.self), at: offset)
     return PagedTable(SnapshotSection(source: source, offset: offset, count: count))
   }
 
   mutating func texts() throws(MalformedError) -> MappedTexts {
-    let (index, count) = try packed(countMax: Self.textBytesMax, perPage: MappedTexts.pageBytes)
+    let (index, count) = try place(countMax: Self.textBytesMax)
+    try claim(MappedTexts.pageCount(count) * SnapshotPages.indexBytes, at: index)
     return MappedTexts(source, index: index, byteCount: count)
   }
 
-  private static let recordsMax = Int(Int32.max)
+  /// Some more can be added to any table.
+  private static let recordsMax = 1 << 30
   /// No more than 2^48 − 1 bytes are in a file that has an index of them.
   private static let textBytesMax = 1 << 48 - 1
-  private static let partOutside = MalformedError("a part that is not in the snapshot")
 
-  /// Reads the location of a packed part's index, and the number of its records or bytes.
-  private mutating func packed(countMax: Int, perPage: Int) throws(MalformedError) -> (index: Int, count: Int)
-  {
-    let (index, count) = try part(countMax: countMax)
-    guard (count + perPage - 1) / perPage <= (end - index) / SnapshotPages.indexBytes else {
-      throw Self.partOutside
-    }
-    return (index, count)
+  private mutating func place(countMax: Int) throws(MalformedError) -> (offset: Int, count: Int) {
+    let offset = try bytes.count(atMost: end, "the place of a part")
+    return (offset, try bytes.count(atMost: countMax, "the records or bytes of a part"))
   }
 
-  private mutating func part(countMax: Int) throws(MalformedError) -> (offset: Int, count: Int) {
-    let offset = try bytes.count(atMost: end, "the place of a part")
-    let count = try bytes.count(atMost: countMax, "the records or bytes of a part")
-    guard offset % SnapshotLayout.alignment == 0 else { throw Self.partOutside }
-    return (offset, count)
+  /// Checks that the pages or the index of a part lie in the snapshot. All parts together have no more room than one after the other, so what
+  /// they claim is bounded by the size of the file.
+  private mutating func claim(_ byteCount: Int, at offset: Int) throws(MalformedError) {
+    claimed += byteCount
+    guard offset % SnapshotLayout.alignment == 0, byteCount <= end - offset, claimed <= end else {
+      throw MalformedError("a part that is not in the snapshot")
+    }
   }
 }
 
@@ -203,6 +209,8 @@ final class SnapshotSource: Sendable {
   /// Part of every checksum, so that a page of another snapshot never passes.
   let seed: UInt64
   private let damage = Atomic<Bool>(false)
+  /// Held while something is unpacked. Copies of a state share what was unpacked, and several threads may read them.
+  let unpacking = Mutex(())
 
   init(_ bytes: UnsafeRawBufferPointer, owner: any AnyObject & Sendable, seed: UInt64) {
     self.bytes = bytes
@@ -214,14 +222,6 @@ final class SnapshotSource: Sendable {
   var isDamaged: Bool { damage.load(ordering: .relaxed) }
 
   func noteDamage() { damage.store(true, ordering: .relaxed) }
-
-  /// Returns whether the checksum of `count` bytes is `checksum`.
-  func holds(_ offset: Int, _ count: Int, checksum: UInt64) -> Bool {
-    assert(offset >= 0 && offset + count <= bytes.count, "what is checked lies in the snapshot")
-    return checksum
-      == Self.checksum(
-        UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]), seed: seed, offset: offset)
-  }
 
   /// Returns XXH3-64 of bytes at an offset of a snapshot, xor the sum of seed and offset. Seeding XXH3 itself would cost as much as hashing
   /// a part of a page.

@@ -1,3 +1,4 @@
+import CHeartlogPlatform
 import HeartlogFormat
 
 /// An integer of a record.
@@ -156,7 +157,7 @@ struct SnapshotPages {
   private let index: Int
   let count: Int
 
-  /// - Parameter index: the offset of the part's index, which follows the pages.
+  /// - Parameter index: the offset of the part's index.
   init(_ source: SnapshotSource, index: Int, count: Int) {
     self.source = source
     self.index = index
@@ -205,7 +206,7 @@ struct SnapshotPages {
 final class PackedRecords {
   let source: SnapshotSource
   private let pages: SnapshotPages
-  private let count: Int
+  let count: Int
   private let perPage: Int
   private let stride: Int
   private let columns: UnsafeBufferPointer<PackedColumn>
@@ -233,7 +234,12 @@ final class PackedRecords {
   /// Unpacks a page to memory that all copies of the table share. Returns its address; nil if it is damaged, which is noted.
   func page(_ page: Int, isChecked: Bool) -> UnsafeMutableRawPointer? {
     let unpacked = memory.allocate(perPage * stride)
-    return unpack(0..<perPage, of: page, isChecked: isChecked, into: unpacked) ? unpacked : nil
+    return unpackAll(page, isChecked: isChecked, into: unpacked) ? unpacked : nil
+  }
+
+  @discardableResult
+  func unpackAll(_ page: Int, isChecked: Bool, into target: UnsafeMutableRawPointer) -> Bool {
+    unpack(0..<perPage, of: page, isChecked: isChecked, into: target)
   }
 
   /// Unpacks some records of a page.
@@ -245,8 +251,8 @@ final class PackedRecords {
   func unpack(
     _ records: Range<Int>, of page: Int, isChecked: Bool, into target: UnsafeMutableRawPointer
   ) -> Bool {
-    guard let packed = pages.bytes(of: page, isChecked: isChecked) else { return false }
     target.initializeMemory(as: UInt8.self, repeating: 0, count: records.count * stride)
+    guard let packed = pages.bytes(of: page, isChecked: isChecked) else { return false }
     let onPage = min(perPage, count - page * perPage)
     let used = min(records.lowerBound, onPage)..<min(records.upperBound, onPage)
     guard PagePacking.unpack(packed, count: onPage, used, stride: stride, columns, into: target) else {
@@ -268,18 +274,19 @@ final class MappedTexts: @unchecked Sendable {
   private let source: SnapshotSource
   private let pages: SnapshotPages
   let byteCount: Int
-  /// The texts; allocated with the first page.
+  /// The texts; allocated with the first page, under the snapshot's lock.
   private var memory: ZeroedMemory?
-  private var start: UnsafeMutableRawPointer?
+  // Unchecked, because a dynamic exclusivity check for each text would be too slow.
+  @exclusivity(unchecked) private var start: UnsafeMutableRawPointer?
   /// One bit per page: whether it was decompressed.
-  private let readable: UnsafeMutableBufferPointer<UInt64>
+  private let readable: UnsafeMutablePointer<UInt>
 
   init(_ source: SnapshotSource, index: Int, byteCount: Int) {
     self.source = source
     pages = SnapshotPages(source, index: index, count: Self.pageCount(byteCount))
     self.byteCount = byteCount
-    readable = .allocate(capacity: pages.count / UInt64.bitWidth + 1)
-    readable.initialize(repeating: 0)
+    readable = .allocate(capacity: pages.count / UInt.bitWidth + 1)
+    readable.initialize(repeating: 0, count: pages.count / UInt.bitWidth + 1)
   }
 
   deinit { readable.deallocate() }
@@ -288,7 +295,7 @@ final class MappedTexts: @unchecked Sendable {
 
   @inline(__always)
   private func isReadable(_ page: Int) -> Bool {
-    readable[page / UInt64.bitWidth] >> UInt64(page % UInt64.bitWidth) & 1 != 0
+    heartlog_published(readable + page / UInt.bitWidth) >> UInt(page % UInt.bitWidth) & 1 != 0
   }
 
   /// Returns a text; empty if there is none, or if one of its pages is damaged.
@@ -306,37 +313,50 @@ final class MappedTexts: @unchecked Sendable {
     return UnsafeRawBufferPointer(start: start.unsafelyUnwrapped + offset, count: count)
   }
 
-  /// Prefetches the texts at an offset. Ignores an offset out of range.
+  /// Prefetches the texts at an offset, or what they are decompressed from. Ignores an offset out of range.
   func seek(_ offset: Int) {
-    guard offset >= 0, offset < byteCount, isReadable(offset / Self.pageBytes) else { return }
-    Prefetch.lines(3, at: start.unsafelyUnwrapped + offset)
+    guard offset >= 0, offset < byteCount else { return }
+    let page = offset / Self.pageBytes
+    if isReadable(page) {
+      Prefetch.lines(3, at: start.unsafelyUnwrapped + offset)
+    } else {
+      pages.seek(page, part: 0, of: 1)
+    }
   }
 
   @inline(never)
   private func decompress(_ page: Int) -> Bool {
+    source.unpacking.withLock { _ in isReadable(page) || decompressAlone(page) }
+  }
+
+  private func decompressAlone(_ page: Int) -> Bool {
     guard let packed = pages.bytes(of: page, isChecked: false) else { return false }
-    // Only a malformed snapshot has more texts than there can be memory for.
-    guard let memory = memory ?? ZeroedMemory(byteCount: byteCount) else {
+    if memory == nil {
+      memory = ZeroedMemory(byteCount: byteCount)
+      start = memory?.start
+    }
+    guard let start else {
+      // Only a malformed snapshot has more texts than there can be memory for.
       noteDamage()
       return false
     }
-    (self.memory, start) = (memory, memory.start)
     let offset = page * Self.pageBytes
     let room = UnsafeMutableRawBufferPointer(
-      start: memory.start + offset, count: min(Self.pageBytes, byteCount - offset))
+      start: start + offset, count: min(Self.pageBytes, byteCount - offset))
     if packed.count == room.count {
       room.copyMemory(from: packed)
     } else if (try? LZ4.decompress(packed, into: room)) == nil {
       noteDamage()
       return false
     }
-    readable[page / UInt64.bitWidth] |= 1 << UInt64(page % UInt64.bitWidth)
+    let word = page / UInt.bitWidth
+    heartlog_publish(readable + word, readable[word] | 1 << UInt(page % UInt.bitWidth))
     return true
   }
 
   func noteDamage() { source.noteDamage() }
 
   func loadAll() {
-    for page in 0..<pages.count where !isReadable(page) { _ = decompress(page) }
+    for page in 0..<pages.count where !isReadable(page) && !source.isDamaged { _ = decompress(page) }
   }
 }

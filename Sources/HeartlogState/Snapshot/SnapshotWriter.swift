@@ -2,7 +2,7 @@ import HeartlogFormat
 
 /// Writes the parts of a snapshot in order, as in docs/format.md.
 struct SnapshotWriter {
-  /// The offset of a part, and its number of records or bytes.
+  /// The offset of a part, of its index if it is packed, and its number of records or bytes.
   struct Location {
     let offset: Int
     let count: Int
@@ -301,7 +301,9 @@ struct SnapshotSection: Sendable {
           start + pageBytes + SnapshotSection.checksumBytes <= source.bytes.count,
           "a page lies in its snapshot")
         let checksum = source.bytes.load(fromByteOffset: start + pageBytes + part * 8, as: UInt64.self)
-        if source.holds(start + part * partBytes, partBytes, checksum: checksum) { return true }
+        let first = start + part * partBytes
+        let records = UnsafeRawBufferPointer(rebasing: source.bytes[first..<first + partBytes])
+        if checksum == SnapshotSource.checksum(records, seed: source.seed, offset: first) { return true }
         source.noteDamage()
         return false
       }
@@ -311,6 +313,6 @@ struct SnapshotSection: Sendable {
   /// Returns the size of a section in bytes.
   static func byteCount<Record: BitwiseCopyable>(_ count: Int, of type: Record.Type) -> Int {
     let table = PagedTable<Record>.self
-    return (count + table.recordsPerPage - 1) / table.recordsPerPage * (table.pageBytes + checksumBytes)
+    return table.pageCount(count) * (table.pageBytes + checksumBytes)
   }
 }

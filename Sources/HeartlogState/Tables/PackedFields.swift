@@ -29,14 +29,16 @@ final class PackedFields: ManagedBuffer<PackedFieldsHeader, PackedField> {
   ) -> PackedFields? {
     var count = 0
     var textBytes = 0
+    var isPossible = true
     for index in indices {
       let value = fields.read(index).pointee.value
       guard !value.isNull else { continue }
       count += 1
       if value.isNamed { textBytes += Int(value.length) }
+      isPossible = isPossible && value.length <= Limits.valueBytesMax
     }
     guard count > 0 else { return nil }
-    guard textBytes <= textBytesMax else {
+    guard isPossible, textBytes <= textBytesMax else {
       // Asking for a text that cannot exist records the damage.
       _ = text(.max, 1)
       return nil
@@ -197,25 +199,23 @@ extension StoredValue {
   }
 }
 
-/// A record that is read in place from a mapped snapshot. It contains only integers, so that any bytes are a valid record.
+/// A record that a snapshot has, in place or packed. It contains only integers, so that any bytes are a valid record.
 protocol MappedRecord: BitwiseCopyable {
   /// All stored integers with their offsets in the format.
   static var layout: [MappedInteger<Self>] { get }
   /// The distance from one record to the next in the format.
   static var layoutBytes: Int { get }
-  /// The integers that a packed page has.
-  static var columns: [PackedColumn] { get }
+  /// Whether a snapshot has the records packed. They have whole words then.
+  static var isPacked: Bool { get }
 }
 
 extension MappedRecord {
+  /// The integers that a packed page has.
   static var columns: [PackedColumn] {
     layout.map { PackedColumn(offset: $0.offset, byteCount: $0.byteCount) }
   }
 
-  /// Whether a snapshot has the records packed: those that are large enough to be written alone.
-  static var isPacked: Bool {
-    PagePatch.isWorthwhile(MemoryLayout<Self>.stride, pageBytes: PagedTable<Self>.pageBytes)
-  }
+  static var isPacked: Bool { false }
 
   /// Whether the compiler's layout of the record matches the format.
   static var isLaidOutAsInFormat: Bool {

@@ -2,9 +2,11 @@ import CHeartlogPlatform
 
 /// The pages of a table: those of its snapshot, and those in memory, which are freed with the last copy of the table.
 ///
-/// The pages of a snapshot are read in place, and checked in parts, each on first access; or they are packed. If few records of a page are
-/// written, or read of a packed one, only these are copied to memory (`PagePatch`): the writes after a snapshot are scattered, and touching
-/// new memory costs more than everything else about them.
+/// The pages of a snapshot are read in place, and checked in parts, each on first access; or they are packed. If few records of a packed
+/// page are read or written, only these are unpacked (`PagePatch`): the writes after a snapshot are scattered, and touching new memory costs
+/// more than everything else about them.
+///
+/// Several threads may read, or one may write.
 final class PageStorage {
   /// A page that is read in place is checked in this many parts of equal size, so that reading one record checks only one part.
   static let parts = 1 << partsShift
@@ -19,7 +21,8 @@ final class PageStorage {
 
   /// One word per page: the address of the page with bits; or the address of its newest patch without bits; or 0 for a snapshot page that
   /// was not read yet.
-  // Only one thread at a time changes it. Unchecked, because a dynamic exclusivity check for each page would be too slow.
+  // What reading changes of a packed page is changed under the snapshot's lock, and published. Unchecked, because a dynamic exclusivity
+  // check for each page would be too slow.
   @exclusivity(unchecked) private(set) var pages: UnsafeMutablePointer<UInt>
   let section: SnapshotSection?
   let sectionPages: SnapshotSection.Pages?
@@ -96,47 +99,39 @@ final class PageStorage {
   /// The word of a damaged page.
   private static var zeros: UInt { UInt(bitPattern: SnapshotSource.zeros) | allReadable }
 
-  /// Makes all of a page readable.
-  private func makeReadable(_ page: Int) {
-    let pointer = wordPointer(of: page)
-    if let packed {
-      if pointer.pointee == 0 { unpack(page, from: packed) }
-    } else {
-      pointer.pointee = (0..<Self.parts).reduce(pointer.pointee) { readable($0, page, part: $1) }
-    }
-  }
-
   /// Unpacks a whole page, which replaces the patches that were only read.
   private func unpack(_ page: Int, from packed: PackedRecords) {
     var word = Self.zeros
     if let unpacked = packed.page(page, isChecked: pages[page] != 0) {
       word = UInt(bitPattern: unpacked) | Self.allReadable
     }
-    var count = 0
+    var written: [PagePatch] = []
     var next = Self.patch(pages[page])
     while let patch = next {
+      if patch.isWritten(recordBytes) { written.append(patch) }
       next = Self.patch(patch.next(recordBytes))
-      guard patch.isWritten(recordBytes) else { continue }
-      count += 1
-      patch.link(to: word, recordBytes, count: count)
+    }
+    // In their order and from the last on, so that a thread that follows them meanwhile misses none.
+    for (index, patch) in written.reversed().enumerated() {
+      patch.link(to: word, recordBytes, count: index + 1)
       word = UInt(bitPattern: patch.memory)
     }
-    pages[page] = word
+    heartlog_publish(pages + page, word)
   }
 
-  /// Unpacks one record of a packed page to a patch; nil if the page has many patches, or its records are read one after the other, or it is
-  /// damaged.
-  private func unpackedPatch(of record: Int, on page: Int, from packed: PackedRecords) -> PagePatch? {
+  /// Unpacks one record of a packed page to a patch. Returns false if the page has many patches, or its records are read one after the other,
+  /// or it is damaged.
+  private func unpackPatch(of record: Int, on page: Int, from packed: PackedRecords) -> Bool {
     let last = Self.patch(pages[page])
     let count = last?.count(recordBytes) ?? 0
-    guard count < PagePatch.readCountMax, last?.record(recordBytes) != record - 1 else { return nil }
+    guard count < PagePatch.readCountMax, last?.record(recordBytes) != record - 1 else { return false }
     let memory = memory.allocate(PagePatch.byteCount(recordBytes))
     guard packed.unpack(record..<record + 1, of: page, isChecked: pages[page] != 0, into: memory) else {
-      return nil
+      return false
     }
-    let patch = PagePatch(memory, of: record, recordBytes, count: count + 1, next: pages[page])
-    pages[page] = UInt(bitPattern: memory)
-    return patch
+    _ = PagePatch(memory, of: record, recordBytes, count: count + 1, next: pages[page])
+    heartlog_publish(pages + page, UInt(bitPattern: memory))
+    return true
   }
 
   private func part(of record: Int) -> Int { record * recordBytes * Self.parts / pageBytes }
@@ -171,19 +166,25 @@ final class PageStorage {
   @inline(never)
   func address(of record: Int, on page: Int) -> UnsafeRawPointer {
     if let patch = patch(of: record, on: page) { return UnsafeRawPointer(patch.memory) }
+    var word = wordPointer(of: page).pointee
     let part = part(of: record)
-    // Written only on a change: pages that are readable may be read by several threads at once.
-    if wordPointer(of: page).pointee & Self.readableBit << UInt(part) == 0 {
-      if let packed {
-        if let patch = unpackedPatch(of: record, on: page, from: packed) {
-          return UnsafeRawPointer(patch.memory)
-        }
-        unpack(page, from: packed)
-      } else {
-        let pointer = wordPointer(of: page)
-        pointer.pointee = readable(pointer.pointee, page, part: part)
-      }
+    if word & Self.readableBit << UInt(part) == 0 {
+      if let packed { return unpacked(record, on: page, from: packed) }
+      word = readable(word, page, part: part)
+      pages[page] = word
     }
+    return UnsafeRawPointer(Self.address(word)) + record * recordBytes
+  }
+
+  private func unpacked(_ record: Int, on page: Int, from packed: PackedRecords) -> UnsafeRawPointer {
+    packed.source.unpacking.withLock { _ in
+      // Another thread may have unpacked it since.
+      guard patch(of: record, on: page) == nil, wordPointer(of: page).pointee == 0,
+        !unpackPatch(of: record, on: page, from: packed)
+      else { return }
+      unpack(page, from: packed)
+    }
+    if let patch = patch(of: record, on: page) { return UnsafeRawPointer(patch.memory) }
     return UnsafeRawPointer(Self.address(wordPointer(of: page).pointee)) + record * recordBytes
   }
 
@@ -193,9 +194,7 @@ final class PageStorage {
     assert(record >= 0 && (record + 1) * recordBytes <= pageBytes, "a page has the record")
     if let patch = patch(of: record, on: page) { return patch.written(recordBytes) }
     let count = Self.patch(pages[page])?.count(recordBytes) ?? 0
-    guard pages[page] & Self.ownedBit == 0, count < PagePatch.countMax,
-      PagePatch.isWorthwhile(recordBytes, pageBytes: pageBytes)
-    else {
+    guard packed != nil, pages[page] & Self.ownedBit == 0, count < PagePatch.countMax else {
       return makeWholeWritable(page) + record * recordBytes
     }
     let source = address(of: record, on: page)
@@ -211,9 +210,14 @@ final class PageStorage {
 
   private func makeWholeWritable(_ page: Int) -> UnsafeMutableRawPointer {
     if pages[page] & Self.ownedBit != 0 { return Self.address(pages[page]) }
-    makeReadable(page)
     let own = memory.allocate(pageBytes)
-    own.copyMemory(from: Self.address(wordPointer(of: page).pointee), byteCount: pageBytes)
+    let word = wordPointer(of: page).pointee
+    if let packed, word == 0 {
+      // Of a damaged page nothing counts.
+      packed.unpackAll(page, isChecked: pages[page] != 0, into: own)
+    } else {
+      own.copyMemory(from: Self.address(allReadable(word, page)), byteCount: pageBytes)
+    }
     var next = Self.patch(pages[page])
     while let patch = next {
       (own + patch.record(recordBytes) * recordBytes).copyMemory(from: patch.memory, byteCount: recordBytes)
@@ -223,9 +227,20 @@ final class PageStorage {
     return own
   }
 
-  /// Checks all parts of a page, or unpacks it.
-  func loadAll(_ page: Int) {
-    if wordPointer(of: page).pointee & Self.ownedBit == 0 { makeReadable(page) }
+  /// Makes all of a page readable.
+  func load(_ page: Int) {
+    if let packed {
+      packed.source.unpacking.withLock { _ in
+        if wordPointer(of: page).pointee == 0 { unpack(page, from: packed) }
+      }
+    } else if pages[page] & Self.ownedBit == 0 {
+      pages[page] = allReadable(pages[page], page)
+    }
+  }
+
+  private func allReadable(_ word: UInt, _ page: Int) -> UInt {
+    word & Self.allReadable == Self.allReadable
+      ? word : (0..<Self.parts).reduce(word) { readable($0, page, part: $1) }
   }
 
   func copy(pageCount: Int) -> PageStorage {
@@ -234,12 +249,12 @@ final class PageStorage {
       pageBytes: pageBytes, recordBytes: recordBytes, capacity: capacity, section: section, packed: packed)
     let words = copy.pages
     words.update(from: pages, count: pageCount)
-    for page in 0..<pageCount where Self.isInMemory(words[page]) { copy.copyOwn(words + page) }
+    for page in 0..<pageCount where Self.isOwn(words[page]) { copy.copyOwn(words + page) }
     return copy
   }
 
-  /// Whether a word points to memory rather than to a snapshot page.
-  private static func isInMemory(_ word: UInt) -> Bool {
+  /// Whether a word points to a page or a patch that only this table has.
+  private static func isOwn(_ word: UInt) -> Bool {
     word & ownedBit != 0 || word != 0 && word & bits == 0
   }
 
@@ -259,8 +274,7 @@ final class PageStorage {
   }
 }
 
-/// Fixed-size records, numbered from 0, in pages. A page is read from the mapped snapshot until it is written to, and from memory after
-/// that.
+/// Fixed-size records, numbered from 0, in pages. A page is read from the snapshot until it is written to, and from memory after that.
 ///
 /// The table is a value. Copies share their pages until one copy is written to; that copy then copies the pages in memory. Growing the
 /// table copies no records, so no write stalls. A record of zeros must be harmless to readers: an index out of range or a damaged page
@@ -305,10 +319,11 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
   }
 
   /// Creates a table of the packed records of a snapshot. They are unpacked on first access.
-  init(_ packed: PackedRecords, count: Int) {
+  init(_ packed: PackedRecords) {
     pages = PageStorage(
-      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: Self.pageCount(count), packed: packed)
-    reader = PagedReader(pages, count: count)
+      pageBytes: Self.pageBytes, recordBytes: Self.stride, capacity: Self.pageCount(packed.count),
+      packed: packed)
+    reader = PagedReader(pages, count: packed.count)
   }
 
   /// Returns a record; one of zeros if the index is out of range.
@@ -375,8 +390,8 @@ struct PagedTable<Record: BitwiseCopyable>: @unchecked Sendable {
 
   /// Checks or unpacks every page of the snapshot, so that later reads cannot encounter damage.
   func loadAll() {
-    guard pages.section != nil || pages.packed != nil else { return }
-    for page in 0..<Self.pageCount(count) { pages.loadAll(page) }
+    guard let source = pages.section?.source ?? pages.packed?.source else { return }
+    for page in 0..<Self.pageCount(count) where !source.isDamaged { pages.load(page) }
   }
 
   @inline(never)
@@ -450,8 +465,7 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
   }
 }
 
-/// A copy of one record that replaces the record on its page. Used for pages of which only a few records are written, or read of a packed
-/// one.
+/// A copy of one record that replaces the record on its page. Used for packed pages of which only a few records are read or written.
 ///
 /// Layout in memory: the record; the word that the page had before (its own, or that of its previous patch); the index of the record on the
 /// page, with a bit that is set once it was written; the number of patches of the page including this one.
@@ -460,7 +474,6 @@ struct PagePatch {
   static let countMax = 8
   /// A packed page with this many patches is unpacked as a whole when another record is read.
   static let readCountMax = 4
-  private static let recordsPerPageMax = 32
   private static let alignment = 64
   private static let writtenBit: UInt32 = 1 << 31
 
@@ -479,13 +492,8 @@ struct PagePatch {
   /// - Parameter next: the word of the page before.
   func link(to next: UInt, _ recordBytes: Int, count: Int) {
     assert(count > 0 && count <= Self.countMax, "few records are patched")
-    memory.storeBytes(of: next, toByteOffset: recordBytes, as: UInt.self)
     memory.storeBytes(of: UInt32(count), toByteOffset: recordBytes + 12, as: UInt32.self)
-  }
-
-  /// Whether pages with records of this size use patches: they have few records, of whole words.
-  static func isWorthwhile(_ recordBytes: Int, pageBytes: Int) -> Bool {
-    pageBytes / recordBytes <= recordsPerPageMax && recordBytes % MemoryLayout<UInt>.stride == 0
+    heartlog_publish(nextPointer(recordBytes), next)
   }
 
   /// The size of a patch, a multiple of 64.

@@ -246,6 +246,7 @@ extension ItemRecord: MappedRecord {
     ]
   }
   static var layoutBytes: Int { 96 }
+  static var isPacked: Bool { true }
 }
 
 extension FieldRecord: MappedRecord {
@@ -257,6 +258,7 @@ extension FieldRecord: MappedRecord {
     ]
   }
   static var layoutBytes: Int { 48 }
+  static var isPacked: Bool { true }
 }
 
 extension RivalRecord: MappedRecord {
@@ -268,6 +270,7 @@ extension RivalRecord: MappedRecord {
     ]
   }
   static var layoutBytes: Int { 48 }
+  static var isPacked: Bool { true }
 }
 
 extension CommitNumbers.Run: MappedRecord {
