@@ -91,6 +91,19 @@ struct FavoritesTests {
     #expect(records.favoritedDate(of: 7) == Date(timeIntervalSince1970: 1_772_438_400.010))
   }
 
+  @Test("an item that was removed since the closure began is stored as it is toggled on")
+  func togglingWhatIsRemoved() throws {
+    let store = try test.open()
+    let records = try store.records
+    try records.add(Record(id: 7, title: "t"))
+    let isFavorite = try store.write {
+      try records.remove(7)
+      return try records.toggle(Record(id: 7, title: "u"))
+    }
+    #expect(isFavorite && records.contains(7))
+    #expect(try records.item(7)?.title == "u")
+  }
+
   @Test("removing what is none is false and writes nothing")
   func removing() throws {
     let store = try test.open()

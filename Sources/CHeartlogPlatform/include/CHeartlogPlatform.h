@@ -97,12 +97,6 @@ static inline void heartlog_store_release(uint64_t *word, uint64_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/// Stores a word so that a thread that loads it also sees what was written before.
-static inline void heartlog_publish(uintptr_t *word, uintptr_t value) {
-  __atomic_store_n(word, value, __ATOMIC_RELEASE);
-}
-static inline uintptr_t heartlog_published(const uintptr_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-
 /// Asks for the cache line at an address that will soon be read. No address is wrong: where nothing can be read, nothing happens.
 static inline void heartlog_prefetch(const void *address) { __builtin_prefetch(address); }
 

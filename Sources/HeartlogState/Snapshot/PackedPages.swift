@@ -223,9 +223,10 @@ final class PackedRecords {
     perPage = table.recordsPerPage
     stride = MemoryLayout<Record>.stride
     pages = SnapshotPages(source, index: index, count: table.pageCount(count))
-    let columns = UnsafeMutableBufferPointer<PackedColumn>.allocate(capacity: Record.columns.count)
-    _ = columns.initialize(from: Record.columns)
-    self.columns = UnsafeBufferPointer(columns)
+    let columns = Record.columns
+    let copy = UnsafeMutableBufferPointer<PackedColumn>.allocate(capacity: columns.count)
+    _ = copy.initialize(from: columns)
+    self.columns = UnsafeBufferPointer(copy)
     memory = Slabs(pageBytes: table.pageBytes)
   }
 
@@ -279,14 +280,14 @@ final class MappedTexts: @unchecked Sendable {
   // Unchecked, because a dynamic exclusivity check for each text would be too slow.
   @exclusivity(unchecked) private var start: UnsafeMutableRawPointer?
   /// One bit per page: whether it was decompressed.
-  private let readable: UnsafeMutablePointer<UInt>
+  private let readable: UnsafeMutablePointer<UInt64>
 
   init(_ source: SnapshotSource, index: Int, byteCount: Int) {
     self.source = source
     pages = SnapshotPages(source, index: index, count: Self.pageCount(byteCount))
     self.byteCount = byteCount
-    readable = .allocate(capacity: pages.count / UInt.bitWidth + 1)
-    readable.initialize(repeating: 0, count: pages.count / UInt.bitWidth + 1)
+    readable = .allocate(capacity: pages.count / UInt64.bitWidth + 1)
+    readable.initialize(repeating: 0, count: pages.count / UInt64.bitWidth + 1)
   }
 
   deinit { readable.deallocate() }
@@ -295,7 +296,7 @@ final class MappedTexts: @unchecked Sendable {
 
   @inline(__always)
   private func isReadable(_ page: Int) -> Bool {
-    heartlog_published(readable + page / UInt.bitWidth) >> UInt(page % UInt.bitWidth) & 1 != 0
+    heartlog_load_acquire(readable + page / UInt64.bitWidth) >> UInt64(page % UInt64.bitWidth) & 1 != 0
   }
 
   /// Returns a text; empty if there is none, or if one of its pages is damaged.
@@ -349,8 +350,8 @@ final class MappedTexts: @unchecked Sendable {
       noteDamage()
       return false
     }
-    let word = page / UInt.bitWidth
-    heartlog_publish(readable + word, readable[word] | 1 << UInt(page % UInt.bitWidth))
+    let word = page / UInt64.bitWidth
+    heartlog_store_release(readable + word, readable[word] | 1 << UInt64(page % UInt64.bitWidth))
     return true
   }
 

@@ -100,12 +100,13 @@ struct SnapshotWriter {
   private mutating func end(_ index: [SnapshotPages.Entry], count: Int) throws -> Location {
     try align()
     let location = Location(offset: offset, count: count)
+    var bytes = ByteWriter()
     for entry in index {
-      var bytes = ByteWriter()
+      let place = offset + bytes.count
       bytes.u64(entry.place)
-      bytes.u64(SnapshotSource.checksum(entry.hash, seed: seed, offset: offset))
-      try append(bytes.bytes)
+      bytes.u64(SnapshotSource.checksum(entry.hash, seed: seed, offset: place))
     }
+    try append(bytes.bytes)
     try align()
     return location
   }
@@ -288,7 +289,7 @@ struct SnapshotSection: Sendable {
     func seek(_ number: Int, part: Int, pageBytes: Int) {
       let page = page(number, bytes: pageBytes)
       let partBytes = pageBytes / PageStorage.parts
-      Prefetch.lines(partBytes / 64, at: page + part * partBytes)
+      Prefetch.lines(partBytes / Prefetch.lineBytes, at: page + part * partBytes)
       Prefetch.lines(1, at: page + pageBytes)
     }
 

@@ -116,7 +116,7 @@ final class PageStorage {
       patch.link(to: word, recordBytes, count: index + 1)
       word = UInt(bitPattern: patch.memory)
     }
-    heartlog_publish(pages + page, word)
+    (pages + page).publish(word)
   }
 
   /// Unpacks one record of a packed page to a patch. Returns false if the page has many patches, or its records are read one after the other,
@@ -130,7 +130,7 @@ final class PageStorage {
       return false
     }
     _ = PagePatch(memory, of: record, recordBytes, count: count + 1, next: pages[page])
-    heartlog_publish(pages + page, UInt(bitPattern: memory))
+    (pages + page).publish(UInt(bitPattern: memory))
     return true
   }
 
@@ -465,6 +465,13 @@ struct PagedReader<Record: BitwiseCopyable>: @unchecked Sendable {
   }
 }
 
+extension UnsafeMutablePointer<UInt> {
+  /// Stores a word so that a thread that follows it also sees what was written before.
+  fileprivate func publish(_ word: UInt) {
+    withMemoryRebound(to: UInt64.self, capacity: 1) { heartlog_store_release($0, UInt64(word)) }
+  }
+}
+
 /// A copy of one record that replaces the record on its page. Used for packed pages of which only a few records are read or written.
 ///
 /// Layout in memory: the record; the word that the page had before (its own, or that of its previous patch); the index of the record on the
@@ -493,7 +500,7 @@ struct PagePatch {
   func link(to next: UInt, _ recordBytes: Int, count: Int) {
     assert(count > 0 && count <= Self.countMax, "few records are patched")
     memory.storeBytes(of: UInt32(count), toByteOffset: recordBytes + 12, as: UInt32.self)
-    heartlog_publish(nextPointer(recordBytes), next)
+    nextPointer(recordBytes).publish(next)
   }
 
   /// The size of a patch, a multiple of 64.
