@@ -146,6 +146,7 @@ class FailingProxy(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def handle_any(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -1,8 +1,10 @@
 """Devices sync through WebDAV shares and buckets, whatever the servers do."""
 
 import ipaddress
+import pathlib
 import random
 import signal
+import tempfile
 import unittest
 
 from cryptography import x509
@@ -12,48 +14,48 @@ from heartlog import TestCase, environment, seed
 from storage import APACHE, BUCKET, HAS_MOTO, HAS_WSGIDAV, PASSWORD, USER, FailingProxy, apache, moto, wsgidav
 
 
-class Storage:
-    """A server, where its place is, and how the program gets there."""
+class Served:
+    """A server for all tests of a class, with a place of its own for each."""
 
-    def __init__(self, server, url, options, env):
-        self.server, self.url, self.options, self.env = server, url, options, env
-
-
-class Checks:
-    """What holds for each kind of server."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="heartlog-"))) / cls.kind
+        folder.mkdir()
+        cls.served = folder
+        if cls.kind == "moto":
+            cls.server, user, secret = moto(folder)
+            cls.there, cls.options = f"s3://{BUCKET}/of anna, ", ("--endpoint", "http://127.0.0.1:{port}")
+            cls.credentials = {"AWS_ACCESS_KEY_ID": user, "AWS_SECRET_ACCESS_KEY": secret}
+        else:
+            cls.server = {"apache": apache, "wsgidav": wsgidav}[cls.kind](folder)
+            cls.there, cls.options = "dav://127.0.0.1:{port}/of%20anna,%20", ()
+            cls.credentials = {"HEARTLOG_WEBDAV_USER": USER, "HEARTLOG_WEBDAV_PASSWORD": PASSWORD}
+        cls.addClassCleanup(cls.server.end)
 
     def setUp(self):
         super().setUp()
-        self.storage = self.start()
+        self.url, self.env = self.there + self._testMethodName, dict(self.credentials)
 
-    def start(self):
-        """Starts a server."""
-        folder = self.folder / self.kind
-        folder.mkdir()
-        if self.kind == "moto":
-            server, user, secret = moto(folder)
-            self.addCleanup(server.end)
-            return Storage(
-                server, f"s3://{BUCKET}/of anna", ("--endpoint", "http://127.0.0.1:{port}"),
-                {"AWS_ACCESS_KEY_ID": user, "AWS_SECRET_ACCESS_KEY": secret})
-        server = {"apache": apache, "wsgidav": wsgidav}[self.kind](folder)
-        self.addCleanup(server.end)
-        return Storage(
-            server, "dav://127.0.0.1:{port}/of%20anna", (), {"HEARTLOG_WEBDAV_USER": USER, "HEARTLOG_WEBDAV_PASSWORD": PASSWORD})
+    def words(self, port=None):
+        """How the program gets to the place."""
+        return [word.format(port=port or self.server.port) for word in (self.url, *self.options)]
 
     def sync(self, store, *options, port=None):
-        port = port or self.storage.server.port
-        words = [word.format(port=port) for word in (self.storage.url, *self.storage.options)]
-        return store("sync", *words, *options, env=environment(**self.storage.env))
+        return store("sync", *self.words(port), *options, env=environment(**self.env))
 
     def same(self, *stores):
         digests = {store("status", "--json").object["digest"] for store in stores}
         self.assertEqual(len(digests), 1)
 
     def proxy(self, choose):
-        proxy = FailingProxy(self.storage.server.port, choose)
+        proxy = FailingProxy(self.server.port, choose)
         self.addCleanup(proxy.end)
         return proxy
+
+
+class Checks(Served):
+    """What holds for each kind of server."""
 
     def test_devices_meet_there_with_few_requests(self):
         proxy = self.proxy(lambda method, path: None)
@@ -83,7 +85,7 @@ class Checks:
         for store in (tablet, phone, tablet):
             self.expect(0, self.sync(store))
         self.same(phone, tablet)
-        for path in (self.folder / self.kind).rglob("*"):
+        for path in self.served.rglob("*"):
             if path.is_file():
                 self.assertNotIn(b"secret paper", path.read_bytes(), path)
 
@@ -121,9 +123,9 @@ class Checks:
 
     def test_who_may_not_is_told_what_to_do(self):
         store = self.store()
-        for name in list(self.storage.env):
+        for name in list(self.env):
             if "USER" not in name:
-                self.storage.env[name] = "wrong"
+                self.env[name] = "wrong"
         answer = self.expect(1, self.sync(store))
         self.assertIn("~/.aws/credentials" if self.kind == "moto" else "~/.netrc", answer.err)
         self.assertNotIn("wrong", answer.err)
@@ -134,36 +136,19 @@ class Checks:
         if self.kind == "moto":
             (home / ".aws/credentials").write_text(
                 "# mine\n[other]\naws_access_key_id = no\n\n[ anna ]\n"
-                f"aws_access_key_id={self.storage.env['AWS_ACCESS_KEY_ID']}\naws_secret_access_key = {self.storage.env['AWS_SECRET_ACCESS_KEY']}\n")
+                f"aws_access_key_id={self.env['AWS_ACCESS_KEY_ID']}\naws_secret_access_key = {self.env['AWS_SECRET_ACCESS_KEY']}\n")
             (home / ".aws/config").write_text("[profile anna]\nregion = eu-central-1\n")
-            self.storage.env = {"HOME": str(home), "AWS_PROFILE": "anna", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.storage.server.port}"}
-            self.storage.options = ()
+            self.env = {"HOME": str(home), "AWS_PROFILE": "anna", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.server.port}"}
+            self.options = ()
         else:
             quoted = PASSWORD.replace('"', '\\"')
             (home / ".netrc").write_text(
                 f'machine other.example login {USER} password no\nmacdef init\nmachine 127.0.0.1 login x password y\n\n'
                 f'machine 127.0.0.1\n  login {USER} # me\n  password "{quoted}"\ndefault login z password z\n')
-            self.storage.env = {"HOME": str(home)}
+            self.env = {"HOME": str(home)}
         store = self.store()
         self.expect(0, store("toggle", "papers", "first"))
         self.expect(0, self.sync(store))
-
-    def test_watching_asks_once_a_minute_and_sends_at_once(self):
-        proxy = self.proxy(lambda method, path: None)
-        store = self.store()
-        self.expect(0, store("toggle", "papers", "first"))
-        words = [word.format(port=proxy.port) for word in (self.storage.url, *self.storage.options)]
-        process = store.start("sync", *words, "--watch", env=environment(**self.storage.env))
-        self.assertIn(b"synced with", process.stdout.readline())
-        process.stdout.readline(), process.stdout.readline()
-        before = len(proxy.requests)
-        self.expect(0, store("toggle", "papers", "second"))
-        self.assertIn(b"1 event in 1 commit sent", process.stdout.readline())
-        lists = [method for method, _ in proxy.requests[before:] if method == "PROPFIND"]
-        self.assertLessEqual(len(lists), 1)
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(60), 0)
-        process.stdout.close(), process.stderr.close()
 
 
 @unittest.skipUnless(APACHE, "Apache is not installed")
@@ -179,6 +164,27 @@ class WsgiDAVTests(Checks, TestCase):
 @unittest.skipUnless(HAS_MOTO, "moto is not installed: Scripts/test installs it from PyPI")
 class S3Tests(Checks, TestCase):
     kind = "moto"
+
+
+@unittest.skipUnless(APACHE, "Apache is not installed")
+class WatchingTests(Served, TestCase):
+    kind = "apache"
+
+    def test_watching_sends_half_a_minute_after_the_last_round(self):
+        proxy = self.proxy(lambda method, path: None)
+        store = self.store()
+        self.expect(0, store("toggle", "papers", "first"))
+        process = store.start("sync", *self.words(proxy.port), "--watch", env=environment(**self.env))
+        self.assertIn(b"synced with", process.stdout.readline())
+        process.stdout.readline(), process.stdout.readline()
+        before = len(proxy.requests)
+        self.expect(0, store("toggle", "papers", "second"))
+        self.assertIn(b"1 event in 1 commit sent", process.stdout.readline())
+        lists = [method for method, _ in proxy.requests[before:] if method == "PROPFIND"]
+        self.assertLessEqual(len(lists), 1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(60), 0)
+        process.stdout.close(), process.stderr.close()
 
 
 class AddressTests(TestCase):
