@@ -21,6 +21,13 @@ package final class LogReader {
     self.init(log)
   }
 
+  /// Opens the ends of a log: everything from a place on, and usually little before it. See `MergedLog.ends`.
+  package static func ends(
+    at path: String, from mayBegin: (CommitPosition) -> Bool
+  ) throws(HeartlogError) -> LogReader {
+    LogReader(try MergedLog.ends(at: path, on: POSIXFileSystem(), from: mayBegin))
+  }
+
   /// Returns the next commit in the total order; nil if there is none yet. A later call returns what was written since. Only a commit of
   /// another device that arrives late may belong before commits already returned.
   ///

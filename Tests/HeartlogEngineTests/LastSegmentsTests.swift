@@ -46,6 +46,28 @@ struct LastSegmentsTests {
     #expect(counts.count > 1 && counts.contains(whole.read.count))
   }
 
+  @Test("the ends from a moment on have everything from there on", arguments: [false, true])
+  func endsFromMoment(clocksAreWrong: Bool) throws {
+    let history = try history(clocksAreWrong: clocksAreWrong)
+    let whole = try commits(history, lastSealed: nil).read
+    var counts: Set<Int> = []
+    for first in whole {
+      let log = try MergedLog.ends(at: "/store", on: history.files) { $0 <= first.position }
+      var read: [Commit] = []
+      while let commit = try log.next() { read.append(commit) }
+      #expect(read.filter { $0.position >= first.position } == whole.filter { $0.position >= first.position })
+      counts.insert(read.count)
+    }
+    #expect(counts.count > 2 && counts.contains(whole.count))
+  }
+
+  @Test("no stamp is below a wall time of its stream so far", arguments: [false, true])
+  func stampsAndTimes(clocksAreWrong: Bool) throws {
+    let history = try history(clocksAreWrong: clocksAreWrong)
+    let log = try MergedLog(at: "/store", on: history.files)
+    while let commit = try log.next() { #expect(commit.stamp.milliseconds >= log.lastTime) }
+  }
+
   @Test("a stream that comes later is read from its start")
   func laterStream() throws {
     let history = try History()

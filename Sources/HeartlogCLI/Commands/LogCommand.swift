@@ -55,7 +55,7 @@ enum LogCommand: Command {
       log = last.log
       for line in last.lines { try show(line) }
     } else {
-      log = try LogReader(at: directory)
+      log = try filter.reader(at: directory)
       try log.forEachEvent(where: filter, show)
     }
     try printer.flush()
@@ -98,12 +98,12 @@ private struct LastEvents {
   let lines: [EventLine]
 
   init(_ count: Int, where filter: EventFilter, at directory: String) throws {
-    var sealedMax = filter.isUnbounded ? 1 : nil
+    var sealedMax = filter.isNearTheEnd ? 1 : nil
     while true {
       let log = try LogReader(at: directory, lastSealed: sealedMax)
       var lines: [EventLine] = []
       func isThere(_ position: CommitPosition) -> Bool { position >= log.completeFrom ?? position }
-      if filter.isUnbounded, filter.takesAllRecords {
+      if filter.takesAllTimes, filter.takesAllRecords {
         let commits = try log.lastCommits(count) { isThere($0) && filter.takes($0, at: 0) }
         lines = commits.flatMap { EventLine.all(of: $0) }
       } else {
@@ -116,7 +116,9 @@ private struct LastEvents {
         }
       }
       let isSound = log.findings.isEmpty
-      if sealedMax == nil || isSound && (lines.count >= count || log.completeFrom == nil) {
+      if sealedMax == nil
+        || isSound && (lines.count >= count || filter.takesNothing(before: log.completeFrom))
+      {
         (self.log, self.lines) = (log, Array(lines.suffix(count)))
         return
       }
@@ -131,9 +133,12 @@ struct EventFilter {
   private let library: String?
   private let item: String?
   private let replicas: Set<ReplicaID>?
-  /// Whether neither times nor one item bound it, so that its last events are likely near the end of the log.
-  let isUnbounded: Bool
+  let takesAllTimes: Bool
+  /// Whether its last events are likely near the end of the log.
+  let isNearTheEnd: Bool
   private let isSince: (CommitPosition, Milliseconds) -> Bool
+  /// Whether it takes no commit before a position; nil if nothing bounds it below.
+  private let beginsAfter: ((CommitPosition) -> Bool)?
   private let isUntil: (CommitPosition, Milliseconds) -> Bool
 
   /// - Parameter directory: the store in which names of replicas and events are looked up.
@@ -143,15 +148,21 @@ struct EventFilter {
   ) throws {
     self.library = library
     self.item = item
-    isUnbounded = since == nil && until == nil && item == nil
+    takesAllTimes = since == nil && until == nil
+    isNearTheEnd = since != nil || until == nil && item == nil
     let needsReplicas = !names.isEmpty || [since, until].contains { $0 != nil && $0?.last == nil }
     let directory = needsReplicas ? try ReplicaDirectory(at: directory) : nil
     replicas = try names.isEmpty ? nil : Set(names.flatMap { try directory?.replicas(named: $0) ?? [] })
     if let position = try since.flatMap({ try directory?.position(of: $0) }) {
       isSince = { commit, _ in commit >= position }
+      beginsAfter = { $0 <= position }
+    } else if let first = since?.first {
+      isSince = { _, time in time >= first }
+      // No stamp is below a wall time of its stream so far.
+      beginsAfter = { $0.stamp.milliseconds < first }
     } else {
-      let first = since?.first
-      isSince = { _, time in first.map { time >= $0 } ?? true }
+      isSince = { _, _ in true }
+      beginsAfter = nil
     }
     isUntil = try until.map { try Self.bound(until: $0, in: directory) } ?? { _, _ in true }
   }
@@ -172,6 +183,16 @@ struct EventFilter {
   ///   - time: the time of the commit in the log.
   func takes(_ commit: CommitPosition, at time: Milliseconds) -> Bool {
     isSince(commit, time) && isUntil(commit, time) && replicas?.contains(commit.replica) ?? true
+  }
+
+  /// Whether it takes no commit before this position; true for nil, before which there is none.
+  func takesNothing(before position: CommitPosition?) -> Bool {
+    position.map { beginsAfter?($0) ?? false } ?? true
+  }
+
+  /// A reader of everything that it takes.
+  func reader(at directory: String) throws -> LogReader {
+    try beginsAfter.map { try LogReader.ends(at: directory, from: $0) } ?? LogReader(at: directory)
   }
 
   /// Whether it takes all events of the commits that it takes.

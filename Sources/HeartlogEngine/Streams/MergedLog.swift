@@ -75,6 +75,24 @@ package final class MergedLog {
     meter = ProgressMeter(progress, total: progress == nil ? 0 : try directory.logBytes())
   }
 
+  /// Returns a log of only the last sealed segments of each stream, as many as are needed, and what follows them.
+  ///
+  /// Damage before these segments is not found. If there is some in them, the log is read from its start.
+  ///
+  /// - Parameter mayBegin: Whether all commits before a position may be left out; if so, also before every earlier position.
+  package static func ends(
+    at path: String, on fileSystem: any FileSystem, from mayBegin: (CommitPosition) -> Bool
+  ) throws(HeartlogError) -> MergedLog {
+    var sealedMax = 1
+    while true {
+      let log = try MergedLog(at: path, on: fileSystem, lastSealed: sealedMax)
+      _ = try log.lookAhead()
+      guard log.findings.isEmpty else { return try MergedLog(at: path, on: fileSystem) }
+      guard let first = log.completeFrom, !mayBegin(first) else { return log }
+      sealedMax *= 4
+    }
+  }
+
   /// The replica that writes this store.
   package var own: ReplicaID { identity.replica }
 
@@ -119,10 +137,7 @@ package final class MergedLog {
   ///
   /// - Parameter commitsMax: The maximum number of commits.
   package func nextRun(commitsMax: Int = .max) throws(HeartlogError) -> Run? {
-    if streams.values.allSatisfy({ $0.isAtEnd && $0.ahead.isEmpty }) {
-      guard try lookForMore() else { return nil }
-    }
-    for stream in streams.values where stream.ahead.isEmpty && !stream.isAtEnd { try fill(stream) }
+    guard try lookAhead() else { return nil }
     var first: (stream: Stream, position: CommitPosition)?
     // The position of the next commit of any other stream.
     var end: CommitPosition?
@@ -136,6 +151,17 @@ package final class MergedLog {
       }
     }
     return first.map { take(from: $0.stream, upTo: end, commitsMax: commitsMax) }
+  }
+
+  /// Reads the next commits of each stream, unless some were read already.
+  ///
+  /// - Returns: false if nothing has changed since all were returned.
+  private func lookAhead() throws(HeartlogError) -> Bool {
+    if streams.values.allSatisfy({ $0.isAtEnd && $0.ahead.isEmpty }) {
+      guard try lookForMore() else { return false }
+    }
+    for stream in streams.values where stream.ahead.isEmpty && !stream.isAtEnd { try fill(stream) }
+    return true
   }
 
   /// Returns the next commits of a stream, up to but not including `end`.
