@@ -24,8 +24,8 @@ STYLE = """
     .raw { fill: #9198a1; stroke: #9198a1 }
   }"""
 COLORS = {
-    "heartlog": "own", "heartlog-awaited": "own", "make-trace": "own", "raw": "raw", "group-log": "raw", "lz4": "raw", "memory": "raw",
-    "text": "raw", "sqlite": "c1", "sqlite-batched": "c1", "sqlite-each": "c1", "lmdb": "c2", "leveldb": "c3", "rocksdb": "c5",
+    "heartlog": "own", "heartlog-awaited": "own", "heartlog-fields": "own", "raw": "raw", "group-log": "raw",
+    "sqlite": "c1", "sqlite-batched": "c1", "sqlite-each": "c1", "sqlite-columns": "c1", "sqlite-json": "c1", "lmdb": "c2", "leveldb": "c3", "rocksdb": "c5",
     "loro": "c4", "yrs": "c2", "automerge": "c3",
 }
 
@@ -80,12 +80,11 @@ class Scale:
         return [step * count for count in range(int(self.high / step) + 1)]
 
 
-def bars(measures, title, axis, by_tens=False):
+def bars(measures, title, axis):
     """A bar each, the least first; a thin line is the range of the rounds."""
     measures = sorted(measures, key=lambda m: m.median)
     drawing = Drawing(title, TOP + ROW * len(measures) + BOTTOM)
-    low, high = min(m.spread[0] for m in measures), max(m.spread[1] for m in measures)
-    scale = Scale(low, high, LEFT, WIDTH - RIGHT, by_tens)
+    scale = Scale(0, max(m.spread[1] for m in measures), LEFT, WIDTH - RIGHT, False)
     bottom = drawing.height - BOTTOM
     for tick in scale.ticks:
         drawing.line(scale(tick), TOP - 8, scale(tick), bottom)
@@ -95,20 +94,12 @@ def bars(measures, title, axis, by_tens=False):
         y, color = TOP + ROW * place, COLORS.get(measure.peer, "raw")
         drawing.text(LEFT - 10, y + 16, short_label(measure.peer), "", "end")
         middle = scale(measure.median)
-        # A length says nothing where places go by tens: a mark does.
-        if by_tens:
-            drawing.parts.append(f'<circle class="{color}" cx="{middle:.1f}" cy="{y + 11}" r="6"/>')
-        else:
-            drawing.parts.append(f'<rect class="{color}" x="{LEFT}" y="{y + 3}" width="{middle - LEFT:.1f}" height="17"/>')
+        drawing.parts.append(f'<rect class="{color}" x="{LEFT}" y="{y + 3}" width="{middle - LEFT:.1f}" height="17"/>')
         few, many = (scale(value) for value in measure.spread)
         if many - few > 1:
             drawing.line(few, y + 22, many, y + 22, f"{color} line")
-        drawing.text(max(middle, many) + (12 if by_tens else 6), y + 16, figure(measure.median))
+        drawing.text(max(middle, many) + 6, y + 16, figure(measure.median))
     return str(drawing)
-
-
-def bars_by_tens(measures, title, axis):
-    return bars(measures, title, axis, by_tens=True)
 
 
 def lines(series, title, x_axis, y_axis):
@@ -161,14 +152,13 @@ def by_size(results, measure, suffix=""):
 def write(results, folder):
     """Draws what was measured."""
     folder.mkdir(exist_ok=True)
-    sizes = {m.peer: m for m in (*of(results, "size", "compacted"), *of(results, "size", "sealed"),
-                                 *of(results, "size", "as lines of text"))}
+    sizes = [*of(results, "size", "compacted"), *of(results, "size", "the whole folder")]
     opening, writing = by_size(results, "open"), by_size(results, "writers", " writers")
     charts = {
         "latency": (bars, of(results, "durable", "p50"), "One durable commit, one writer, median", "µs"),
-        "size": (bars, list(sizes.values()), "Size of 100,000 events on disk", "bytes an event"),
-        "replay": (bars_by_tens, of(results, "replay", "mixed"),
-                   "Replay of 1,000,000 events to a state that can be asked", "ns an event, by tens"),
+        "size": (bars, sizes, "The whole folder after 100,000 events", "bytes an event"),
+        "list": (bars, of(results, "typed", "list of 50"), "A list of 50 items of a type, of 100,000", "µs"),
+        "search": (bars, of(results, "typed", "search for few"), "A search of 100,000 items that finds few", "ms"),
         "writers": (lines, writing, "Durable commits by writers at once", "writers", "commits a second, by tens"),
         "open": (lines, opening, "Opening, a lookup and a page of 50", "favorites in the store", "ms, by tens"),
     }

@@ -94,17 +94,6 @@ def lookup(shop):
                     count=200_000) for peer in ("heartlog", "table", *STORES)]
 
 
-def reads(shop):
-    items = shop.size(100_000, 20_000)
-    trace = shop.adds(items)
-    writes = shop.size(64_000, 5_000)
-    stores = {"page of 50": 0, f"page of 50 after {writes:,} writes": writes}
-    return [*(partial(shop.bench, "reads", peer, folder=shop.store(peer, trace, items), trace=trace, items=items)
-              for peer in ("heartlog", "sqlite")),
-            *(partial(shop.bench, "page", "heartlog", name=name, folder=shop.store("heartlog", trace, items, tail=tail),
-                      trace=trace) for name, tail in stores.items())]
-
-
 def travel(shop):
     events = shop.size(100_000, 20_000)
     trace = mixed(shop, events)
@@ -211,7 +200,7 @@ def sample(measure, peer, name, unit, value):
 # Replay takes the snapshots from its stores, and so comes last; how many rounds are enough where one takes long, or gives the same every time.
 ALL = {
     "durable": (durable, 99), "writers": (writers, 99), "batches": (batches, 3), "buffered": (buffered, 99),
-    "size": (size, 1), "open": (opening, 99), "lookup": (lookup, 3), "reads": (reads, 9), "travel": (travel, 99),
+    "size": (size, 1), "open": (opening, 99), "lookup": (lookup, 3), "travel": (travel, 99),
     "tail": (tail, 99), "list": (listing, 99), "beside": (beside, 3), "large": (large, 5), "growth": (growth, 1),
     "counts": (counts, 1), "typed": (typed, 99), "replay": (replay, 3),
 }

@@ -45,7 +45,6 @@ TITLES = {
     "replay": "Full replay to a state that can be asked",
     "open": "Opening, a first lookup, a first page of 50",
     "lookup": "Looking up one of 1,000,000 favorites",
-    "reads": "Items of a type, a search and statistics among 100,000 favorites",
     "typed": "The calls of an app among 100,000 favorites",
     "travel": "The state at half of 100,000 events",
     "tail": "Opening with a tail behind the snapshot",

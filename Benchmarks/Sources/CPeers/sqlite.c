@@ -6,7 +6,7 @@
 
 typedef struct {
   sqlite3 *database;
-  sqlite3_stmt *begin, *commit, *event, *add, *mark, *position, *contains, *item, *page, *search, *count;
+  sqlite3_stmt *begin, *commit, *event, *add, *mark, *position, *contains, *item, *page, *count;
 } store;
 
 #define SQLITE_CHECK(store, call)                                                  \
@@ -167,21 +167,6 @@ static size_t sqlite_page(void *opened, size_t limit) {
   return count;
 }
 
-static size_t sqlite_search(void *opened, bench_text pattern) {
-  store *store = opened;
-  sqlite3_stmt *search = prepared(
-      store, &store->search,
-      "SELECT id, date, authors, category, published, title FROM items WHERE favorite AND (id LIKE ?1"
-      " OR authors LIKE ?1 OR category LIKE ?1 OR published LIKE ?1 OR title LIKE ?1) ORDER BY date DESC");
-  bind(search, 1, pattern);
-  size_t count = 0;
-  int code;
-  while ((code = sqlite3_step(search)) == SQLITE_ROW) count += read_row(search) ? 1 : 0;
-  SQLITE_CHECK(store, code);
-  sqlite3_reset(search);
-  return count;
-}
-
 static size_t sqlite_favorites(void *opened) {
   store *store = opened;
   sqlite3_stmt *count = prepared(store, &store->count, "SELECT count(*) FROM items WHERE favorite");
@@ -199,7 +184,7 @@ static void sqlite_compact(void *opened) {
 static void sqlite_close(void *opened) {
   store *store = opened;
   sqlite3_stmt *statements[] = {store->begin, store->commit, store->event, store->add, store->mark,
-                                store->position, store->contains, store->item, store->page, store->search,
+                                store->position, store->contains, store->item, store->page,
                                 store->count};
   for (size_t index = 0; index < sizeof statements / sizeof *statements; index++) {
     sqlite3_finalize(statements[index]);
@@ -210,7 +195,7 @@ static void sqlite_close(void *opened) {
 
 const bench_peer bench_sqlite = {
     .open = sqlite_open, .commit = sqlite_commit, .is_favorite = sqlite_is_favorite, .item = sqlite_item,
-    .page = sqlite_page, .search = sqlite_search, .favorites = sqlite_favorites, .compact = sqlite_compact,
+    .page = sqlite_page, .favorites = sqlite_favorites, .compact = sqlite_compact,
     .close = sqlite_close};
 
 /// The same, with a connection for each thread that writes.

@@ -31,8 +31,6 @@ struct Main {
     case "replay": try Replay.run(peer, arguments)
     case "open", "tail": try Opening.run(peer, arguments)
     case "lookup": try Lookup.run(peer, arguments)
-    case "reads": try Reads.run(peer, arguments)
-    case "page": try Reads.page(peer, arguments)
     case "travel": try Travel.run(peer, arguments)
     case "list": try Program.run(peer, arguments)
     case "large": try Large.run(peer, arguments)

@@ -34,8 +34,6 @@ typedef struct {
   size_t (*item)(void *store, const char *id, size_t length);
   /// Reads the newest favorites with all that is known of them; returns how many there were.
   size_t (*page)(void *store, size_t limit);
-  /// Reads the favorites of which a text is LIKE a pattern, newest first; returns how many there were. NULL where it cannot.
-  size_t (*search)(void *store, bench_text pattern);
   size_t (*favorites)(void *store);
   /// Makes the store as small as it gets.
   void (*compact)(void *store);

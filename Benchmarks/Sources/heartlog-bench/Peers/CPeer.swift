@@ -51,14 +51,6 @@ final class CPeer: Peer, @unchecked Sendable {
 
   func page(_ limit: Int) -> Int { calls.page(handle, limit) }
 
-  /// How many favorites hold a text anywhere.
-  func search(_ text: String) throws -> Int {
-    guard let search = calls.search else { throw Failure("this peer cannot search") }
-    return "%\(text)%".withCString { bytes in
-      search(handle, bench_text(bytes: bytes, length: text.utf8.count + 2))
-    }
-  }
-
   func favoriteCount() -> Int? { calls.favorites.map { $0(handle) } }
   func flush() {}
 
