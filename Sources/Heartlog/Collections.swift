@@ -221,7 +221,8 @@ package struct ItemOrder: Sendable {
       let moved = positions.indices.filter { isMoved[$0] }
       let others = positions.indices.filter { !isMoved[$0] }
       let index = others.count { $0 < offset }
-      guard others[..<index] + moved + others[index...] != Array(positions.indices)[...] else { return false }
+      let order = others[..<index] + moved[...] + others[index...]
+      guard !order.elementsEqual(positions.indices) else { return false }
       try put(moved.map { positions[$0].item.id }, at: index, among: others.map { positions[$0] })
       return true
     }

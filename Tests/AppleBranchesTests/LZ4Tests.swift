@@ -90,7 +90,7 @@ struct LZ4Tests {
 
   @Test("a block made by hand is read", arguments: Branch.all)
   func byHand(branch: Branch) {
-    let expected = (0..<20).map { UInt8($0) } + (0..<8).map { UInt8($0) } + (0..<12).map { UInt8(100 + $0) }
+    let expected = [0..<20, 0..<8, 100..<112].flatMap { (range: Range<UInt8>) in Array(range) }
     #expect(branch.decompress(Self.block, Self.blockBytes) == expected)
   }
 

@@ -86,7 +86,8 @@ struct ChapterTests {
     let sheet = try CueSheet(Array(Self.sheet.utf8))
     #expect(sheet.title == "The whole")
     #expect(sheet.tracks.map(\.title) == ["Opening \"\"quoted\"\" [1]", "Late", nil])
-    #expect(sheet.tracks.map(\.startTime) == [0, 259.2, 6_000 + 74.0 / 75])
+    let starts: [TimeInterval] = [0, 259.2, 6_000 + 74.0 / 75.0]
+    #expect(sheet.tracks.map(\.startTime) == starts)
     let chapters = sheet.chapters(duration: 7_000)
     #expect(chapters.map(\.title) == ["Opening \"\"quoted\"\" [1]", "Late", "Chapter 3"])
     #expect(chapters[0].endTime == 259.2 && chapters[2].endTime == 7_000)

@@ -25,10 +25,9 @@ struct StreamPositionTests {
         now.positions.map(\.eventCount) == history.positions.last?.positions.map(\.eventCount))
       #expect(now.positions.map(\.lastStamp) == history.positions.last?.positions.map(\.lastStamp))
       let names = try open.log.streamHeads().map { [$0.replica.description, $0.name] }
-      #expect(
-        names
-          == [[history.replica, "Test"], [history.otherReplica, "Other"]]
-          .map { ["\($0[0])", "\($0[1])"] }.sorted { $0[0] < $1[0] })
+      let own = [history.replica.description, "Test"]
+      let other = [history.otherReplica.description, "Other"]
+      #expect(names == (own[0] < other[0] ? [own, other] : [other, own]))
       #expect(try history.open(at: now.positions).projection.commits.isEmpty)
       open.log.close()
     }

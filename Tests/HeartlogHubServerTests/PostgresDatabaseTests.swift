@@ -38,7 +38,8 @@ struct PostgresDatabaseTests {
     group.wait()
     #expect(failures.withLock { $0 } == [])
     let names = try second.list(after: nil, limit: 1_000, as: member).entries.map(\.name)
-    #expect(names.filter { !$0.hasPrefix("w") }.sorted() == (0..<200).map(String.init).sorted())
+    let numbers: [String] = (0..<200).map { "\($0)" }
+    #expect(names.filter { !$0.hasPrefix("w") }.sorted() == numbers.sorted())
   }
 
   @Test("the database crashes: what was acknowledged is there, and the hub goes on")

@@ -83,7 +83,8 @@ struct CollectionTests {
     let same = [Field(name: "@in/c", value: .string("V"))]
     for id in ["first", "last"] { try library.set(same, of: id) }
     for number in 0..<500 { try collection.insert("\(number)", at: 1) }
-    #expect(collection.ids == ["first"] + (0..<500).reversed().map(String.init) + ["last"])
+    let between: [String] = (0..<500).reversed().map { "\($0)" }
+    #expect(collection.ids == ["first"] + between + ["last"])
   }
 
   @Test("a note is written, changed and cleared, and is never part of the item")

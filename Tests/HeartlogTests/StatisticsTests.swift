@@ -98,12 +98,13 @@ struct StatisticsTests {
         var all: [(commit: Commit, time: Milliseconds)] = []
         let log = try store.readLog()
         while let commit = try log.next() { all.append((commit, log.lastTime)) }
+        let timesOfAll = Dictionary(uniqueKeysWithValues: all.map { ($0.commit.position, $0.time) })
         for id in ["1", "3 é", "none"] {
           for library in ["papers", "none"] {
-            let expected = all.filter { commit, time in
-              time % 2 == 0
-                && commit.records.contains { $0.event?.library == library && $0.event?.item == id }
+            func isOfItem(_ record: EventRecord) -> Bool {
+              record.event.map { $0.library == library && $0.item == id } ?? false
             }
+            let expected = all.filter { $0.time % 2 == 0 && $0.commit.records.contains(where: isOfItem) }
             var found: [Commit] = []
             var times: [CommitPosition: Milliseconds] = [:]
             try store.readLog().forEachCommit(of: (library, id)) { position, time in
@@ -112,17 +113,18 @@ struct StatisticsTests {
             } _: {
               found.append($0)
             }
-            #expect(found == expected.map(\.commit) && (found.isEmpty == (id == "none" || library == "none")))
-            for (position, time) in times {
-              #expect(all.first { $0.commit.position == position }?.time == time)
-            }
+            #expect(found == expected.map(\.commit))
+            #expect(found.isEmpty == [id, library].contains("none"))
+            #expect(times.allSatisfy { position, time in timesOfAll[position] == time })
           }
         }
         var rest: [Commit] = []
-        try store.readLog().forEachCommit(where: { $0.number.rawValue % 3 != 0 && $1 > 0 }) {
+        func isWanted(_ number: CommitNumber) -> Bool { number.rawValue % 3 != 0 }
+        try store.readLog().forEachCommit(where: { position, time in isWanted(position.number) && time > 0 })
+        {
           rest.append($0)
         }
-        #expect(rest == all.map(\.commit).filter { $0.number.rawValue % 3 != 0 })
+        #expect(rest == all.map(\.commit).filter { isWanted($0.number) })
       }
     }
   }
