@@ -4,8 +4,10 @@ A mark is a comment: `<!-- figures: NAME -->`, up to `<!-- end -->`.
 """
 
 import re
+from collections import Counter
 
 from . import bars, tables
+
 
 def update(results, path):
     text = path.read_text()
@@ -22,10 +24,18 @@ def content(results, name):
         if any("--quick" in run["command"] for run in results.runs.values()):
             table += "\n\nSome of these are of quick runs, which have fewer events than the bars ask for."
         return table
+    usual = Counter(map(circumstances, results.runs.values())).most_common(1)[0][0]
+    if name == "usual":
+        return f"{usual}; medians of the rounds, with the least and the most of several."
     if name not in results.runs:
         return "Not measured yet."
     run = results.runs[name]
-    rounds = "one round" if run["rounds"] == 1 else f"medians of {run['rounds']} rounds, with the least and the most"
+    table = tables.figures(results, name, padded=False)
     others = f", with other programs on {run['others']:.0%} of the cores" if run["others"] > 0.1 else ""
-    how = f"`{run['command']}`, {run['date']}, {run['machine']}{others}; {rounds}."
-    return f"{how}\n\n{tables.figures(results, name, padded=False)}"
+    if circumstances(run) == usual and not others:
+        return table
+    return f"`{run['command']}`, {circumstances(run)}{others}.\n\n{table}"
+
+
+def circumstances(run):
+    return f"{run['date']}, {run['machine']}"
