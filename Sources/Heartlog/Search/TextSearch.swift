@@ -361,8 +361,22 @@ extension UnsafeRawBufferPointer {
 
   /// Whether a text is one that people read, and not a date, an address or a UUID as item types store them.
   fileprivate var isReadByPeople: Bool {
+    guard mayBeForPrograms else { return true }
     let text = String(decoding: self, as: UTF8.self)
     return !text.isAddress && !text.isUUID && (try? RFC3339.parse(text)) == nil
+  }
+
+  /// Whether it begins like a date, is as long as a UUID, or holds what separates the scheme of an address: the checks of texts cost far more.
+  private var mayBeForPrograms: Bool {
+    if count == 36 || first.map({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) ?? false {
+      return true
+    }
+    var slashes = 0
+    for byte in reversed() {
+      if byte == UInt8(ascii: ":"), slashes >= 2 { return true }
+      slashes = byte == UInt8(ascii: "/") ? slashes + 1 : 0
+    }
+    return false
   }
 
   fileprivate var isNumber: Bool {
