@@ -141,7 +141,7 @@ def judge(results):
         Bar("each of seven calls of `Favorites<Item>`, 100,000 items", [
             at_most(" the same by id and fields", worst(max, (over("typed", call, "heartlog-fields") for call in TYPED_CALLS)), 2),
             at_least(" faster than SQLite", worst(min, map(beside_rows, TYPED_CALLS)), 1),
-        ], [(f"times as fast as SQLite: {call}", beside_rows(call)) for call in TYPED_CALLS]),
+        ], [(f"{call} ×", beside_rows(call)) for call in TYPED_CALLS]),
         Bar("state at half of 100,000 events", [
             at_least(" faster than the fastest of the others", over("travel", "half", past, inverse=True), 1.5)],
             beside("travel", "half", *CRDTS)),

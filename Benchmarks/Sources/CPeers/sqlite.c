@@ -184,8 +184,7 @@ static void sqlite_compact(void *opened) {
 static void sqlite_close(void *opened) {
   store *store = opened;
   sqlite3_stmt *statements[] = {store->begin, store->commit, store->event, store->add, store->mark,
-                                store->position, store->contains, store->item, store->page,
-                                store->count};
+                                store->position, store->contains, store->item, store->page, store->count};
   for (size_t index = 0; index < sizeof statements / sizeof *statements; index++) {
     sqlite3_finalize(statements[index]);
   }

@@ -133,6 +133,7 @@ struct EventFilter {
   private let library: String?
   private let item: String?
   private let replicas: Set<ReplicaID>?
+  /// Whether no time bounds it, so that `takes` needs none.
   let takesAllTimes: Bool
   /// Whether its last events are likely near the end of the log.
   let isNearTheEnd: Bool

@@ -77,7 +77,7 @@ package final class MergedLog {
 
   /// Returns a log of only the last sealed segments of each stream, as many as are needed, and what follows them.
   ///
-  /// Damage before these segments is not found. If there is some in them, the log is read from its start.
+  /// Damage before these segments is not found. If they begin with damage, the log is read from its start.
   ///
   /// - Parameter mayBegin: Whether all commits before a position may be left out; if so, also before every earlier position.
   package static func ends(
