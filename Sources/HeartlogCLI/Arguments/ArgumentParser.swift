@@ -20,7 +20,7 @@ struct ArgumentParser: Sendable {
   private var command: CommandDescription?
   private var optionsHaveEnded = false
   private var positionals: [String] = []
-  private var values: [Option: [String]] = [:]
+  private var values: [String: [String]] = [:]
 
   init(clock: LocalClock) { self.clock = clock }
 
@@ -37,7 +37,7 @@ struct ArgumentParser: Sendable {
       } else {
         .help(parser.command)
       }
-    return Result(request: request, store: parser.values[.store]?.first, isJSON: parser.has(.json))
+    return Result(request: request, store: parser.values[Option.store.name]?.first, isJSON: parser.has(.json))
   }
 
   /// What a command line that is being typed says before its last word, and what that word can be.
@@ -88,15 +88,15 @@ struct ArgumentParser: Sendable {
     let option = command?.options.first { $0.value?.kind == .library }
     let argument = command?.arguments.firstIndex { $0.kind == .library }
     let library =
-      option.flatMap { values[$0]?.first }
+      option.flatMap { values[$0.name]?.first }
       ?? argument.flatMap { positionals.indices.contains($0) ? positionals[$0] : nil }
-    return Beginning(store: values[.store]?.first, library: library)
+    return Beginning(store: values[Option.store.name]?.first, library: library)
   }
 
   /// The options that are valid at the current word.
   private var options: [Option] { (command?.options ?? []) + CommandTable.globalOptions }
 
-  private func has(_ option: Option) -> Bool { values[option] != nil }
+  private func has(_ option: Option) -> Bool { values[option.name] != nil }
 
   private mutating func read(_ words: some Sequence<String>) throws(CommandError) {
     rest = Array(words)[...]
@@ -184,7 +184,7 @@ struct ArgumentParser: Sendable {
   private mutating func record(_ value: String, for option: Option) throws(CommandError) {
     if !option.isRepeatable, has(option) { throw .usage("\(option.spelling) is given twice") }
     try option.value?.kind.check(value, label: option.spelling, clock: clock)
-    values[option, default: []].append(value)
+    values[option.name, default: []].append(value)
   }
 
   private func unknown(_ spelling: String) -> CommandError {
@@ -206,7 +206,7 @@ struct ArgumentParser: Sendable {
   private func arguments(of command: CommandDescription) throws(CommandError) -> Arguments {
     let usage = "Usage: \(command.usage.joined(separator: " "))"
     var rest = positionals[...]
-    var assigned: [Argument: [String]] = [:]
+    var assigned: [String: [String]] = [:]
     for argument in command.arguments {
       let texts: [String]
       if argument.presence == .variadic {
@@ -220,7 +220,7 @@ struct ArgumentParser: Sendable {
         texts = []
       }
       for text in texts { try argument.kind.check(text, label: argument.name, clock: clock) }
-      assigned[argument] = texts
+      assigned[argument.name] = texts
     }
     if let surplus = rest.first {
       let most = command.arguments.isEmpty ? "takes no arguments" : "takes no more arguments"
@@ -239,8 +239,8 @@ struct ArgumentParser: Sendable {
 /// The arguments and options of one command, looked up by their descriptions, against which the parser has checked them.
 struct Arguments: Sendable {
   let command: CommandDescription
-  fileprivate let positionals: [Argument: [String]]
-  fileprivate let values: [Option: [String]]
+  fileprivate let positionals: [String: [String]]
+  fileprivate let values: [String: [String]]
   fileprivate let clock: LocalClock
 
   /// The text of a required argument.
@@ -254,14 +254,14 @@ struct Arguments: Sendable {
 
   func texts(_ argument: Argument) -> [String] {
     precondition(command.arguments.contains(argument), "the command has no \(argument.name)")
-    return positionals[argument] ?? []
+    return positionals[argument.name] ?? []
   }
 
   /// The arguments that were given, without their names.
-  var words: [String] { command.arguments.flatMap { positionals[$0] ?? [] } }
+  var words: [String] { command.arguments.flatMap { positionals[$0.name] ?? [] } }
 
   /// The names of the options that were given, without dashes.
-  var optionNames: Set<String> { Set(values.keys.map { $0.long ?? $0.short.map(String.init) ?? "" }) }
+  var optionNames: Set<String> { Set(values.keys) }
 
   /// Whether the option was given.
   func has(_ option: Option) -> Bool { !texts(option).isEmpty }
@@ -271,7 +271,7 @@ struct Arguments: Sendable {
   /// The values of an option in the order given; each occurrence of a flag is an empty string.
   func texts(_ option: Option) -> [String] {
     precondition(command.options.contains(option), "the command has no \(option.spelling)")
-    return values[option] ?? []
+    return values[option.name] ?? []
   }
 
   /// The path of a file; nil for `-`, a standard stream, and if none was given.

@@ -30,7 +30,10 @@ enum CommandTable {
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 
-  static subscript(name: String) -> CommandDescription? { commands.first { $0.name == name } }
+  /// Makes no description that comes after it.
+  static subscript(name: String) -> CommandDescription? {
+    types.lazy.map { $0.description }.first { $0.name == name }
+  }
 
   /// The command called `name`. Throws an error that suggests the nearest one.
   static func command(named name: String) throws(CommandError) -> CommandDescription {
@@ -99,7 +102,7 @@ struct CommandDescription: Sendable {
 }
 
 /// A positional argument of a command.
-struct Argument: Hashable, Sendable {
+struct Argument: Equatable, Sendable {
   enum Presence: Hashable, Sendable {
     case required
     case optional
@@ -149,8 +152,8 @@ extension Argument {
 }
 
 /// An option of a command: `--long VALUE`, `-s VALUE`, or a flag without a value.
-struct Option: Hashable, Sendable {
-  struct Value: Hashable, Sendable {
+struct Option: Equatable, Sendable {
+  struct Value: Equatable, Sendable {
     /// The name in the help, in capitals.
     let name: String
     let kind: ValueKind
@@ -185,6 +188,9 @@ struct Option: Hashable, Sendable {
 
   /// Whether the next word always is its value.
   var needsValue: Bool { value.map { $0.ifAbsent == nil } ?? false }
+
+  /// The name without dashes, which no other option of a command has.
+  var name: String { long ?? short.map(String.init) ?? "" }
 
   /// The names with their dashes, the short one first.
   var spellings: [String] { [short.map { "-\($0)" }, long.map { "--\($0)" }].compactMap { $0 } }

@@ -167,5 +167,11 @@ struct StatisticsPage {
 }
 
 extension Statistics.Period {
-  var name: String { "\(self)" }
+  var name: String {
+    switch self {
+    case .day: "day"
+    case .week: "week"
+    case .month: "month"
+    }
+  }
 }

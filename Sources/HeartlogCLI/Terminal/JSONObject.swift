@@ -29,7 +29,7 @@ struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
   init(dictionaryLiteral members: (String, any JSONWritable)...) {
     self.members = members.compactMap { name, value in
       guard name.last == "?" else { return (name, value) }
-      return (value as? any PossiblyNil)?.isNil ?? false ? nil : (String(name.dropLast()), value)
+      return value.isNil ? nil : (String(name.dropLast()), value)
     }
   }
 
@@ -58,14 +58,6 @@ struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
     }
     json.endObject()
   }
-}
-
-private protocol PossiblyNil {
-  var isNil: Bool { get }
-}
-
-extension Optional: PossiblyNil {
-  fileprivate var isNil: Bool { self == nil }
 }
 
 extension Collection {

@@ -19,11 +19,16 @@ struct Table: Sendable {
     let role: Style.Role?
     /// Text that follows if there is room, and is cut first.
     let details: String
+    fileprivate let textWidth: Int
+    /// With the gap before them.
+    fileprivate let detailsWidth: Int
 
     init(_ text: String, _ role: Style.Role? = nil, details: String = "") {
       self.text = DisplayText.visible(text)
       self.role = role
       self.details = DisplayText.visible(details)
+      textWidth = DisplayText.width(self.text)
+      detailsWidth = details.isEmpty ? 0 : Table.gap + DisplayText.width(self.details)
     }
 
     /// ♥ for a favorite, ♡ for any other item.
@@ -31,9 +36,7 @@ struct Table: Sendable {
       Cell(isFavorite ? "♥" : "♡", isFavorite ? .favorite : .faint)
     }
 
-    fileprivate var width: Int {
-      DisplayText.width(text) + (details.isEmpty ? 0 : Table.gap + DisplayText.width(details))
-    }
+    fileprivate var width: Int { textWidth + detailsWidth }
   }
 
   /// A flexible column of fewer columns is not readable.
@@ -91,17 +94,17 @@ struct Table: Sendable {
     return widths
   }
 
-  /// The text and the details of a cell, cut to the width of a column.
-  private func fitted(_ cell: Cell, to width: Int, in column: Column) -> (text: String, details: String) {
-    guard column.isFlexible, cell.width > width else { return (cell.text, cell.details) }
-    let rest = width - DisplayText.width(cell.text) - Self.gap
+  /// A cell, cut to the width of a column.
+  private func fitted(_ cell: Cell, to width: Int, in column: Column) -> Cell {
+    guard column.isFlexible, cell.width > width else { return cell }
+    let rest = width - cell.textWidth - Self.gap
     if !cell.details.isEmpty, rest >= Self.flexibleWidthMin {
-      return (cell.text, DisplayText.truncated(cell.details, to: rest))
+      return Cell(cell.text, cell.role, details: DisplayText.truncated(cell.details, to: rest))
     }
-    let text =
+    return Cell(
       column.keepsEnd
-      ? DisplayText.shortened(cell.text, to: width) : DisplayText.truncated(cell.text, to: width)
-    return (text, "")
+        ? DisplayText.shortened(cell.text, to: width) : DisplayText.truncated(cell.text, to: width),
+      cell.role)
   }
 
   private func line(_ cells: [Cell], widths: [Int], style: Style) -> String {
@@ -113,18 +116,17 @@ struct Table: Sendable {
     for (index, cell) in cells.enumerated() where widths[index] > 0 {
       if !isFirst { spaces += Self.gap }
       isFirst = false
-      let (text, details) = fitted(cell, to: widths[index], in: columns[index])
-      let used =
-        DisplayText.width(text) + (details.isEmpty ? 0 : Self.gap + DisplayText.width(details))
-      let padding = max(0, widths[index] - used)
+      let cell = fitted(cell, to: widths[index], in: columns[index])
+      let padding = max(0, widths[index] - cell.width)
       let isRight = columns[index].alignment == .right
       if isRight { spaces += padding }
-      if !text.isEmpty {
-        result += String(repeating: " ", count: spaces) + (cell.role.map { style($0, text) } ?? text)
+      if !cell.text.isEmpty {
+        result +=
+          String(repeating: " ", count: spaces) + (cell.role.map { style($0, cell.text) } ?? cell.text)
         spaces = 0
       }
-      if !details.isEmpty {
-        result += String(repeating: " ", count: spaces + Self.gap) + style(.faint, details)
+      if !cell.details.isEmpty {
+        result += String(repeating: " ", count: spaces + Self.gap) + style(.faint, cell.details)
         spaces = 0
       }
       if !isRight { spaces += padding }

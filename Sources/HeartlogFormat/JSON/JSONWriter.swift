@@ -116,6 +116,12 @@ package struct JSONWriter: Sendable {
 /// A value that JSON output shows.
 package protocol JSONWritable {
   func write(to json: inout JSONWriter)
+  /// Whether this is no value.
+  var isNil: Bool { get }
+}
+
+extension JSONWritable {
+  package var isNil: Bool { false }
 }
 
 /// In decimal, whatever its size.
@@ -161,6 +167,8 @@ extension Optional: JSONWritable where Wrapped: JSONWritable {
   package func write(to json: inout JSONWriter) {
     if let self { self.write(to: &json) } else { json.null() }
   }
+
+  package var isNil: Bool { self == nil }
 }
 
 extension Array: JSONWritable where Element: JSONWritable {
