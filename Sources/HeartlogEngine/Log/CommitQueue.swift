@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogFiles
 import HeartlogFormat
 import Synchronization

@@ -1,4 +1,3 @@
-import Dispatch
 import HeartlogFiles
 
 /// The clock that a log measures waiting with, and the threads that work for it. The system's, unless a test decides when time passes
@@ -44,50 +43,53 @@ package struct SystemScheduler: Scheduler {
 private final class JobTimer: Sendable {
   static let shared = JobTimer()
 
-  private typealias Waiting = (nanoseconds: UInt64, job: @Sendable () -> Void)
+  private struct State {
+    /// In the order in which they are due.
+    var waiting: [(nanoseconds: UInt64, job: @Sendable () -> Void)] = []
+    var isRunning = false
+  }
 
   /// Some 35 years, of which the nanoseconds still fit.
   private static let millisecondsMax: UInt64 = 1 << 40
 
-  private let pool = WorkerPool(threadsMax: 1)
   /// Not the shared one: all of its threads may wait for locks of stores.
   private let started = WorkerPool(threadsMax: 4)
-  /// In the order in which they are due.
-  private let waiting = Monitor<[Waiting]>([])
-  private let isRunning = Monitor(false)
-  private let isChanged = DispatchSemaphore(value: 0)
+  private let monitor = Monitor(State())
 
   func run(afterMilliseconds delay: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
-    let isStarted = isRunning.withLock { isRunning in
-      isRunning = isRunning || pool.runElsewhere(startJobs)
-      return isRunning
-    }
-    guard isStarted else { return false }
-    let due = MonotonicClock.nanoseconds() + min(UInt64(clamping: delay), Self.millisecondsMax) * 1_000_000
-    let isFirst = waiting.withLock { waiting in
-      let index = waiting.lastIndex { $0.nanoseconds <= due }.map { $0 + 1 } ?? 0
-      waiting.insert((due, job), at: index)
+    monitor.withLock { state in
+      if !state.isRunning {
+        guard let thread = try? WorkerThread({ [self] in startJobs() }) else { return false }
+        thread.leave()
+        state.isRunning = true
+      }
+      let due = MonotonicClock.nanoseconds() + min(UInt64(clamping: delay), Self.millisecondsMax) * 1_000_000
+      let index = state.waiting.lastIndex { $0.nanoseconds <= due }.map { $0 + 1 } ?? 0
+      state.waiting.insert((due, job), at: index)
       assert(
-        zip(waiting, waiting.dropFirst()).allSatisfy { $0.nanoseconds <= $1.nanoseconds },
+        zip(state.waiting, state.waiting.dropFirst()).allSatisfy { $0.nanoseconds <= $1.nanoseconds },
         "the jobs are in the order in which they are due")
-      return index == 0
+      if index == 0 { monitor.notifyOne() }
+      return true
     }
-    if isFirst { isChanged.signal() }
-    return true
   }
 
-  private func startJobs() {
-    while true {
-      let now = MonotonicClock.nanoseconds()
-      let (jobs, next) = waiting.withLock { waiting in
-        let due = waiting.prefix { $0.nanoseconds <= now }
-        waiting.removeFirst(due.count)
-        return (due.map(\.job), waiting.first?.nanoseconds)
+  private func startJobs() -> Never {
+    while true { for job in nextJobs() { started.run(job) } }
+  }
+
+  /// Waits until jobs are due, and returns them.
+  private func nextJobs() -> [@Sendable () -> Void] {
+    monitor.withLock { state in
+      while true {
+        let now = MonotonicClock.nanoseconds()
+        let due = state.waiting.prefix { $0.nanoseconds <= now }.map(\.job)
+        state.waiting.removeFirst(due.count)
+        if !due.isEmpty { return due }
+        // Rounded up: no job starts early.
+        let milliseconds = state.waiting.first.map { Int(($0.nanoseconds - now + 999_999) / 1_000_000) }
+        monitor.wait(&state, milliseconds: milliseconds)
       }
-      for job in jobs { started.run(job) }
-      guard jobs.isEmpty else { continue }
-      let timeout = next.map { DispatchTime.now() + .nanoseconds(Int(clamping: $0 - now)) }
-      _ = isChanged.wait(timeout: timeout ?? .distantFuture)
     }
   }
 }
@@ -142,29 +144,16 @@ package final class WorkerPool: Sendable {
   }
 
   private func start() -> Bool {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let pool = Unmanaged.passRetained(self)
-    #if canImport(Darwin)
-      var thread: pthread_t?
-      let code = pthread_create(&thread, &attributes, { WorkerPool.work($0) }, pool.toOpaque())
-    #else
-      var thread = pthread_t()
-      let code = pthread_create(
-        &thread, &attributes, { argument in argument.flatMap { WorkerPool.work($0) } }, pool.toOpaque())
-    #endif
-    if code != 0 { pool.release() }
-    return code == 0
+    guard let thread = try? WorkerThread({ [self] in work() }) else { return false }
+    thread.leave()
+    return true
   }
 
-  private static func work(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    let pool = Unmanaged<WorkerPool>.fromOpaque(argument).takeRetainedValue()
+  private func work() -> Never {
     // Lowered to a third of the time on a core that a writer also wants, and not to almost nothing, because the work sometimes has
     // exclusive access to the log.
-    if pool.isLowPriority { ThreadPriority.lower() }
-    while true { pool.next()() }
+    if isLowPriority { ThreadPriority.lower() }
+    while true { next()() }
   }
 
   private func next() -> @Sendable () -> Void {
