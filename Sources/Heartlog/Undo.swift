@@ -328,7 +328,6 @@ struct UndoReplay {
     _ piece: LogReplay.Piece, _ selection: UndoSelection, _ state: inout FavoritesState
   ) {
     switch piece {
-    case .commit(let commit): take(commit, selection, &state)
     case .rows(let rows):
       guard let first = rows.first?.header, let last = rows.last?.header,
         selection.mayTake(first.number...last.number, of: first.replica)

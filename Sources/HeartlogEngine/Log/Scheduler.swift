@@ -94,8 +94,8 @@ private final class JobTimer: Sendable {
   }
 }
 
-/// The threads of this process that wait for disks and locks on behalf of other threads: for sealing, for reading ahead, and for anything
-/// that a task awaits. A thread that tasks run on must never block on these.
+/// The threads of this process that wait for disks and locks on behalf of other threads: for sealing, and for anything that a task
+/// awaits. A thread that tasks run on must never block on these.
 ///
 /// The number of threads is small, regardless of the number of stores. Threads are created when there is work, and are kept.
 package final class WorkerPool: Sendable {

@@ -79,33 +79,19 @@ final class StreamSet {
     guard let reader = readers[replica] else { return }
     assert(reader.replica == replica, "a reader is filed under the stream that it reads")
     ends[replica] = nil
-    reader.borrowsRows = true
-    let frames = ReadAhead(reader, page: page)
-    while true {
-      let found = try heartlogErrors { try frames.next() }
-      switch found.next {
-      case .end(let finding):
-        ends[replica] = finding
-        return
-      case .frame(let frame, let cursor):
-        meter.advance(cursor, to: found.offset)
-        switch frame {
-        case .row(let commit, _):
-          clock.receive(commit.stamp)
-          projection.receive(commit)
-        case .rows(let rows, _):
-          if rows.mayReadAhead { frames.readAhead() }
-          rows.withRows { rows in
-            // Stamps increase along a stream.
-            if let last = rows.last { clock.receive(last.stamp) }
-            assert(
-              rows.last.map { clock.last >= $0.stamp } ?? true,
-              "the clock is never behind a commit that the projection has")
-            projection.receive(rows)
-          }
+    ends[replica] = try heartlogErrors {
+      try reader.forEachPiece(page: page, &meter) { piece in
+        switch piece {
+        case .rows(let rows):
+          // Stamps increase along a stream.
+          if let last = rows.last { clock.receive(last.stamp) }
+          assert(
+            rows.last.map { clock.last >= $0.stamp } ?? true,
+            "the clock is never behind a commit that the projection has")
+          projection.receive(rows)
         case .block(let block): receive(block)
-        case .record: break
         }
+        return true
       }
     }
   }

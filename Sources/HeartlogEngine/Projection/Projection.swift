@@ -68,7 +68,7 @@ package class Projection: @unchecked Sendable {
     content = Monitor(Content(state: found?.state ?? FavoritesState()))
   }
 
-  /// Receives a commit from the log: when the store is opened, from another process, or from another replica.
+  /// Receives a commit from another replica.
   package func receive(_ commit: Commit) {
     let isNew = change { content in
       if content.restarted?.apply(commit) != nil { return false }
@@ -77,7 +77,8 @@ package class Projection: @unchecked Sendable {
     if isNew { hub.tell(commit) }
   }
 
-  /// Like `receive` of a commit, for consecutive commits in place. The rows are only valid until the call returns.
+  /// Receives consecutive commits from the log: when the store is opened, from another process, or from another replica. The rows are only
+  /// valid until the call returns.
   func receive(_ rows: [CommitRow]) {
     let known = change { content in
       if content.restarted?.apply(rows) != nil { return Array(rows.indices) }
@@ -88,7 +89,7 @@ package class Projection: @unchecked Sendable {
     for (index, row) in rows.enumerated() where !old.contains(index) { hub.tell(row.commit()) }
   }
 
-  /// Like `receive` of a commit, for a run of consecutive commits that are from the log or were just shipped here.
+  /// Like `receive` of rows, for a run of consecutive commits that are from the log or were just shipped here.
   ///
   /// - Returns: the number of items that changed.
   func receive(_ block: ColumnBlock) -> Int {

@@ -218,7 +218,7 @@ private final class StreamVerifier {
             "the file `store` names a stream that was received: the file is from another folder, or is an older one",
             cursor, at: cursor.passedOffset, tail)
         }
-        meter.advance(cursor, to: cursor.offset)
+        meter.advance(cursor)
         guard let (commits, secrets) = frame.commits else { continue }
         var salts = Salts(secrets)
         for commit in commits {

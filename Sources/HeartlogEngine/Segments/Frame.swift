@@ -169,8 +169,9 @@ enum Frame {
 enum StoredFrame {
   /// One commit and the segment secret from which its salts are derived.
   indirect case row(Commit, secret: SegmentSecret)
-  /// One or more consecutive commits, not copied out of the window. Only for readers that ask for it.
-  indirect case rows(CommitRows, from: SegmentCursor)
+  /// One or more consecutive commits, not copied out of the window, and valid until the reader's next step. Only from
+  /// `StreamReader.forEachPiece`.
+  indirect case rows([CommitRow], from: SegmentCursor)
   /// Consecutive commits.
   indirect case block(ColumnBlock)
   /// A record without commits. It is kept, although this version does not know its kind.
@@ -182,7 +183,7 @@ enum StoredFrame {
     switch self {
     case .row(let commit, let secret): ([commit], [secret])
     case .rows(let rows, let cursor):
-      (rows.withRows { $0.map { $0.commit() } }, [Self.secret(of: cursor.header)])
+      (rows.map { $0.commit() }, [Self.secret(of: cursor.header)])
     case .block(let block): (block.commits(), block.secrets)
     case .record: nil
     }

@@ -15,7 +15,7 @@ final class SegmentCursor {
   private(set) var passedCommits: (frame: FrameHeader, offset: UInt64)?
 
   // A window of the file. Frames are returned from it without copying.
-  private var memory = WindowMemory(byteCount: 0)
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var windowBytes = 0
   private var windowOffset: UInt64 = 0
   /// Whether the file ended at the end of the window when it was read.
@@ -27,7 +27,7 @@ final class SegmentCursor {
 
   /// The bytes read from `windowOffset` on.
   private var window: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: memory.bytes[..<windowBytes])
+    UnsafeRawBufferPointer(rebasing: memory[..<windowBytes])
   }
 
   init(
@@ -42,7 +42,10 @@ final class SegmentCursor {
     self.offset = offset
   }
 
-  deinit { expanded.deallocate() }
+  deinit {
+    memory.deallocate()
+    expanded.deallocate()
+  }
 
   /// Closes the file; `wake` opens it again.
   func rest() {
@@ -153,7 +156,8 @@ final class SegmentCursor {
   /// including `first`. Stops at anything else, which is left to `look`, and after commit `end`.
   ///
   /// - Parameter first: The commit before them.
-  func passRows(behind first: CommitRow, extending tail: inout StreamTail, upTo end: UInt64) -> CommitRows {
+  /// - Returns: `first` and the rows that were passed, valid until the next step.
+  func passRows(behind first: CommitRow, extending tail: inout StreamTail, upTo end: UInt64) -> [CommitRow] {
     assert(first.header.number.next == tail.next, "the tail ends with the row before")
     assert(offset >= windowOffset, "the window goes back to the next frame")
     let bytes = window
@@ -183,12 +187,10 @@ final class SegmentCursor {
     }
     assert(rows.last?.header.number.next == tail.next, "the tail ends with the last row")
     assert(offset - windowOffset <= UInt64(windowBytes), "only frames in the window are passed")
-    return CommitRows(
-      rows: rows, memory: memory, isFollowed: !windowReachesEnd || rows.count == Self.rowsMax)
+    return rows
   }
 
-  /// Few enough that the thread that applies them receives the first soon, and enough that the cost of handing them over is
-  /// negligible.
+  /// Few enough that they take little memory, and enough that the cost of passing them on is negligible.
   private static let rowsMax = 256
 
   /// Returns the row in the body of the frame that `look` found.
@@ -229,12 +231,13 @@ final class SegmentCursor {
 
   /// Discards the window, so that the next look reads the file again.
   func forget() {
-    assert(windowBytes <= memory.bytes.count, "the window lies in its memory")
+    assert(windowBytes <= memory.count, "the window lies in its memory")
     windowOffset = offset
     // A writer moves its own cursor at each commit without reading anything.
-    guard memory.bytes.count + expanded.count > 0 else { return }
+    guard memory.count + expanded.count > 0 else { return }
     // Frees the memory too: an idle store at the end of its log should be small.
-    memory = WindowMemory(byteCount: 0)
+    memory.deallocate()
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     windowBytes = 0
     expanded.deallocate()
     expanded = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -245,18 +248,17 @@ final class SegmentCursor {
     let available = Int(windowOffset) + windowBytes - Int(offset)
     if offset >= windowOffset, available >= count { return available }
     let wanted = max(count, Self.windowBytesMin)
-    // If another thread still uses rows of the last window, its memory is kept and new memory is allocated.
-    if memory.bytes.count < wanted || !isKnownUniquelyReferenced(&memory) {
-      memory = WindowMemory(byteCount: wanted)
-    }
     windowBytes = 0
     windowOffset = offset
-    let target = memory.bytes
-    let read = try openFile.read(into: UnsafeMutableRawBufferPointer(rebasing: target[..<wanted]), at: offset)
+    if memory.count < wanted {
+      memory.deallocate()
+      memory = .allocate(byteCount: wanted, alignment: 16)
+    }
+    let read = try openFile.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), at: offset)
     windowBytes = read
     windowReachesEnd = read < wanted
     assert(
-      windowBytes <= memory.bytes.count && windowOffset == offset,
+      windowBytes <= memory.count && windowOffset == offset,
       "the window begins at the next frame and lies in its memory")
     return read
   }

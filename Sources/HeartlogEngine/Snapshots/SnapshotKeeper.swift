@@ -394,7 +394,6 @@ extension FavoritesState {
       heads.first { $0.replica == replica }?.commit ?? CommitNumber(rawValue: 0)
     }
     switch piece {
-    case .commit(let commit): if commit.number <= last(of: commit.replica) { apply(commit) }
     case .rows(let rows): apply(rows.filter { $0.header.number <= last(of: $0.header.replica) })
     case .block(let block):
       let last = last(of: block.replica)
@@ -405,7 +404,6 @@ extension FavoritesState {
   /// Applies a piece of a replay.
   package mutating func apply(_ piece: LogReplay.Piece) {
     switch piece {
-    case .commit(let commit): apply(commit)
     case .rows(let rows): apply(rows)
     case .block(let block): apply(block)
     }

@@ -13,7 +13,6 @@ package final class LogReplay {
 
   /// The next commits of a stream, passed to the visitor.
   package enum Piece {
-    case commit(Commit)
     /// Consecutive commits, valid until the visitor returns.
     case rows([CommitRow])
     case block(ColumnBlock)
@@ -172,7 +171,6 @@ private final class ReplayedStream {
     upTo bound: StreamBound?
   ) {
     self.reader = reader
-    reader.borrowsRows = true
     self.start = start
     self.moved = moved
     self.bound = bound
@@ -184,43 +182,23 @@ private final class ReplayedStream {
   func read(
     page: StoreLock.Page, _ meter: inout ProgressMeter, _ visit: (LogReplay.Piece) throws -> Void
   ) throws -> Finding? {
-    let frames = ReadAhead(reader, page: page)
-    defer { frames.end() }
-    while true {
-      let found = try frames.next()
-      switch found.next {
-      case .end(let finding): return finding
-      case .frame(let frame, let cursor):
-        meter.advance(cursor, to: found.offset)
-        switch frame {
-        case .record: break
-        case .row(let commit, _):
-          guard pass(commit.number, commit.stamp, commit.wallTime, events: commit.eventCount) else {
-            return nil
-          }
-          try visit(.commit(commit))
-        case .rows(let rows, _):
-          let isWhole = try rows.withRows { all in
-            let count = all.prefix { row in
-              let header = row.header
-              return pass(header.number, header.stamp, header.wallTime, events: header.eventCount)
-            }.count
-            if count == all.count, rows.mayReadAhead { frames.readAhead() }
-            if count > 0 { try visit(.rows(count == all.count ? all : Array(all[..<count]))) }
-            return count == all.count
-          }
-          guard isWhole else { return nil }
-        case .block(let block):
-          guard let part = part(of: block) else { return nil }
-          let isWhole = part.lastCommit == block.lastCommit
-          assert(part.firstCommit.rawValue == lastCommit + 1, "the commits of a stream are visited in order")
-          if isWhole { frames.readAhead() }
-          eventCount += UInt64(part.eventCount)
-          time.pass(part)
-          lastCommit = part.lastCommit.rawValue
-          try visit(.block(part))
-          if !isWhole { return nil }
-        }
+    try reader.forEachPiece(page: page, &meter) { piece in
+      switch piece {
+      case .rows(let rows):
+        let count = rows.prefix { row in
+          let header = row.header
+          return pass(header.number, header.stamp, header.wallTime, events: header.eventCount)
+        }.count
+        if count > 0 { try visit(.rows(count == rows.count ? rows : Array(rows[..<count]))) }
+        return count == rows.count
+      case .block(let block):
+        guard let part = part(of: block) else { return false }
+        assert(part.firstCommit.rawValue == lastCommit + 1, "the commits of a stream are visited in order")
+        eventCount += UInt64(part.eventCount)
+        time.pass(part)
+        lastCommit = part.lastCommit.rawValue
+        try visit(.block(part))
+        return part.lastCommit == block.lastCommit
       }
     }
   }
@@ -272,17 +250,15 @@ struct ProgressMeter {
     self.total = total
   }
 
-  /// Adds what was read of a segment since the last call, and reports the sum.
-  ///
-  /// - Parameter end: The offset in the segment of `cursor` up to which everything was read.
-  mutating func advance(_ cursor: SegmentCursor, to end: UInt64) {
+  /// Adds what `cursor` read of its segment since the last call, and reports the sum.
+  mutating func advance(_ cursor: SegmentCursor) {
     guard let report else { return }
     if segment != cursor.header.id {
       segment = cursor.header.id
       offset = 0
     }
-    done += end - offset
-    offset = end
+    done += cursor.offset - offset
+    offset = cursor.offset
     report(min(done, total), total)
   }
 }

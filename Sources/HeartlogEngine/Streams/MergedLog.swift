@@ -30,8 +30,6 @@ package final class MergedLog {
 
   private final class Stream {
     let reader: StreamReader
-    /// Used until the next end of the reader.
-    var frames: ReadAhead?
     /// Whether commits before the first one that is read are left out, and that has not been read yet.
     var isBeforeFirst: Bool
     /// Read but not yet returned, in reverse order: the next one is last. Blocks are kept whole.
@@ -230,11 +228,9 @@ package final class MergedLog {
   private func fill(_ stream: Stream) throws(HeartlogError) {
     let isOwn = stream.reader.replica == identity.replica
     defer { keepOpen(stream) }
-    let restsOften = streams.count > OpenFileBudget.streamsMax
     // If a file has to be opened for each read, the read should return more than one commit.
-    let wanted = restsOften ? Self.commitsAhead : 1
-    let frames = stream.frames ?? ReadAhead(stream.reader, page: isOwn ? lock.page() : StoreLock.Page())
-    stream.frames = frames
+    let wanted = streams.count > OpenFileBudget.streamsMax ? Self.commitsAhead : 1
+    let page = isOwn ? seenPage ?? StoreLock.Page() : StoreLock.Page()
     var found: [Ahead] = []
     var count = 0
     defer {
@@ -245,25 +241,20 @@ package final class MergedLog {
       stream.ahead = found.reversed()
     }
     while count < wanted {
-      let read = try heartlogErrors { try frames.next() }
-      switch read.next {
+      switch try heartlogErrors({ try stream.reader.next(page: page) }) {
       case .frame(let frame, let cursor):
         stream.name = cursor.header.replicaName
         stream.finding = nil
-        meter.advance(cursor, to: read.offset)
+        meter.advance(cursor)
         if case .block(let block) = frame {
           found.append(.block(MergedBlock(block)))
           count += block.commitCount
-          // A block takes long enough to process for reading ahead to pay. A reader that is closed often must not read on another
-          // thread.
-          if !restsOften { frames.readAhead() }
         } else if let commits = frame.commits?.commits {
           found += commits.map { .commit($0) }
           count += commits.count
         }
       case .end(let finding):
         stream.isAtEnd = true
-        stream.frames = nil
         stream.finding = finding
         return
       }

@@ -29,7 +29,7 @@ final class StreamReader {
   }
 
   /// Whether single commits are returned without copying, as `StoredFrame.rows`.
-  var borrowsRows = false
+  private var borrowsRows = false
 
   /// The end of a stream that was ended because two histories of it were found. Read once.
   private var end: StreamEnd?
@@ -102,6 +102,30 @@ final class StreamReader {
       switch try next(page: page) {
       case .frame(let frame, let cursor): try body(frame, cursor)
       case .end(let finding): return finding
+      }
+    }
+  }
+
+  /// Reads all commits that follow, without copying those that are rows.
+  ///
+  /// - Parameter visit: Receives them in order. The piece is valid until it returns; false ends the reading.
+  /// - Returns: What `next` found at the end; nil if `visit` ended the reading.
+  func forEachPiece(
+    page: StoreLock.Page, _ meter: inout ProgressMeter, _ visit: (LogReplay.Piece) throws -> Bool
+  ) throws -> Finding? {
+    borrowsRows = true
+    defer { borrowsRows = false }
+    while true {
+      switch try next(page: page) {
+      case .end(let finding): return finding
+      case .frame(let frame, let cursor):
+        meter.advance(cursor)
+        switch frame {
+        case .row: preconditionFailure("a reader that borrows rows")
+        case .rows(let rows, _): guard try visit(.rows(rows)) else { return nil }
+        case .block(let block): guard try visit(.block(block)) else { return nil }
+        case .record: break
+        }
       }
     }
   }
@@ -272,8 +296,7 @@ final class StreamReader {
           cursor.pass(frame)
           let rows =
             frame.isCompressed
-            ? CommitRows(rows: [row], memory: nil, isFollowed: true)
-            : cursor.passRows(behind: row, extending: &tail, upTo: end?.commit ?? .max)
+            ? [row] : cursor.passRows(behind: row, extending: &tail, upTo: end?.commit ?? .max)
           return .frame(.rows(rows, from: cursor))
         }
         let decoded = try StoredFrame.decode(frame, at: cursor, headsBefore: isWhole ? tail.seenHeads : nil)

@@ -38,11 +38,6 @@ final class RecordingProjection: Projection, @unchecked Sendable {
     }
   }
 
-  override func receive(_ commit: Commit) {
-    note(commit, in: \.received)
-    super.receive(commit)
-  }
-
   override func receive(_ rows: [CommitRow]) {
     for row in rows { note(row.commit(), in: \.received) }
     super.receive(rows)

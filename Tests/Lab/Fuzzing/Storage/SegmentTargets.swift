@@ -295,7 +295,6 @@ enum StoreFiles {
     guard
       let outcome = try? LogReplay(at: path, on: files).run({ piece in
         switch piece {
-        case .commit(let commit): byPieces.apply(commit)
         case .rows(let rows): _ = byPieces.apply(rows)
         case .block(let block): byPieces.apply(block)
         }
