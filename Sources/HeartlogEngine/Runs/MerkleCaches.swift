@@ -166,9 +166,6 @@ final class MerkleCache {
   private var marks: [MerkleTree] = []
   private static let marksMax = 16
 
-  /// The frame appended last, which the reader did not read.
-  private var appendedFrame: (offset: UInt64, end: UInt64)?
-
   /// Creates a cache that starts before a commit.
   ///
   /// - Parameters:
@@ -324,7 +321,7 @@ final class MerkleCache {
   /// - Precondition: The cache is after a commit.
   func streamPosition(at time: StreamTime) throws -> StreamPosition? {
     guard let cursor = reader.cursor, try cursor.wake(in: reader.directory), let file = cursor.file,
-      let location = try location(cursor),
+      let location = location(cursor),
       try reader.directory.fileSystem.info(cursor.path)?.inode == file.inode()
     else { return nil }
     return StreamPosition(tail: tail, at: time, tree: tree, location: location)
@@ -354,12 +351,8 @@ final class MerkleCache {
   }
 
   /// Returns the frame that contains the last commit; nil if the reader has not passed it.
-  private func location(_ cursor: SegmentCursor) throws -> StreamPosition.Location? {
-    var last = cursor.passedCommits
-    if let appendedFrame, appendedFrame.end == cursor.offset {
-      last = try cursor.header(at: appendedFrame.offset).map { ($0, appendedFrame.offset) }
-    }
-    guard let (frame, offset) = last,
+  private func location(_ cursor: SegmentCursor) -> StreamPosition.Location? {
+    guard let (frame, offset) = cursor.passedCommits,
       frame.firstCommit.rawValue <= position,
       frame.firstCommit.rawValue + UInt64(frame.commitCount) > position
     else { return nil }
@@ -381,23 +374,17 @@ final class MerkleCache {
 
   /// Records that commits were appended after the last one, which must be the cache's position.
   ///
-  /// - Parameters:
-  ///   - tail: The stream's tail after them.
-  ///   - frameOffset: The offset of their frame.
-  func didAppend(
-    upTo tail: StreamTail, tree: MerkleTree, name: String, to writer: SegmentWriter, frameOffset: UInt64
-  ) {
+  /// - Parameter tail: The stream's tail after them.
+  func didAppend(upTo tail: StreamTail, tree: MerkleTree, name: String, to writer: SegmentWriter) {
     precondition(ahead == nil, "the cache stands at the stream's end")
     assert(
       tree.size + 1 == tail.next.rawValue && tree.size >= position,
       "the tree is over the commits before the tail")
-    assert(frameOffset < writer.offset && frameOffset % 8 == 0, "the frame was appended")
     reader.didAppend(upTo: tail)
     self.tail = tail
     reader.didWrite(to: writer.file, path: writer.path, header: writer.header, offset: writer.offset)
     self.tree = tree
     self.name = name
-    appendedFrame = (frameOffset, writer.offset)
   }
 }
 

@@ -176,10 +176,10 @@ final class RunReceiver {
       assert(
         writer.header.replica == run.replica && writer.durableOffset == writer.offset,
         "a run follows what is durable of its stream")
-      let frameOffset = writer.offset
+      let written = writer.offset
       try append(kept.body, new, to: writer)
       assert(
-        writer.durableOffset == writer.offset && writer.offset > frameOffset,
+        writer.durableOffset == writer.offset && writer.offset > written,
         "a run is durable before anything else has it")
 
       reader.didAppend(upTo: tail)
@@ -188,7 +188,7 @@ final class RunReceiver {
       if tails.count >= OpenFileBudget.streamsMax { restTails(but: run.replica) }
       tails[run.replica] = writer
       assert(tails.count <= OpenFileBudget.streamsMax, "few files are kept open")
-      merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer, frameOffset: frameOffset)
+      merkleCache.didAppend(upTo: tail, tree: tree, name: run.name, to: writer)
       merkleCache.mark()
       let changedItems = streamSet.receive(kept.block)
       return .appended(
