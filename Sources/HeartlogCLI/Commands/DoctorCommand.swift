@@ -184,10 +184,6 @@ struct FaultAdvice {
     It is not known which keys a person has compared.
     Remove the file, and confirm the keys again with "heartlog devices trust".
 
-    partialStore, notice: this store once took only some libraries from other devices
-    Stores take everything now; what others wrote to the other libraries may still be missing here.
-    Take it from a device that has it, with "heartlog repair --from PEER", and remove the file.
-
     damagedLocalFields, damage: part of the values that only this device has is damaged
     An item may lack them, such as where its file is. The log is not affected.
     Let the app find the files of its items again: the next such value makes the file new, without the damaged part. If nothing of it can be read, remove it.

@@ -130,10 +130,6 @@ package struct StoreExamination {
     if let damage = try LocalFieldsFile.damage(of: identity.replica, in: directory) {
       note(.damagedLocalFields, damage.reason, at: damage.path)
     }
-    let libraries = "\(directory.path)/libraries"
-    if try directory.fileSystem.info(libraries) != nil {
-      note(.partialStore, at: libraries)
-    }
     if let vault = identity.vault, !vault.isEstablished {
       // A device signs when it syncs.
       let hasSynced = (try? CheckpointFile.read(of: identity.replica, in: directory)) != nil
@@ -192,7 +188,6 @@ package struct Fault: Hashable, Sendable {
     case damagedSnapshot
     case damagedKey
     case damagedTrust
-    case partialStore
     case damagedLocalFields
     case suspectSegment
     // Forks

@@ -128,7 +128,7 @@ extension StoreDirectory {
       case "store", "lock": break
       default:
         let evicted = Self.evictedName(name).map {
-          ["store", "lock", "erased", "libraries", "lost"].contains($0)
+          ["store", "lock", "erased", "lost"].contains($0)
         }
         guard name.hasPrefix("store.") || evicted == true else { continue }
       }

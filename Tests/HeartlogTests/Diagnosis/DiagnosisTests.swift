@@ -183,7 +183,6 @@ struct DiagnosisTests {
       try patient.put(Patient().bytes(of: key), in: key)
     },
     Plant(.damagedTrust) { try $0.put([1], in: "\(Patient.path)/keys/trusted") },
-    Plant(.partialStore) { try $0.put([1], in: "\(Patient.path)/libraries") },
     Plant(.damagedLocalFields) { patient in
       let records = ["a", "b"].map {
         Event(localFields: [Field(name: "path", value: .string($0))], of: $0, in: "tapes")
