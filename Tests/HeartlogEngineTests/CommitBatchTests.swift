@@ -74,25 +74,6 @@ struct CommitBatchTests {
     queue.removeLast()
     #expect(queue.frames.bytes == before && queue.count == 1 && queue.durableCount == 1)
   }
-
-  @Test("a batch that is too long for one batch is split behind the last commit that fits")
-  func split() throws {
-    var queue = CommitBatch()
-    for number in 1...10 {
-      try queue.append(
-        .init(commit(number), number % 2 == 0 ? .durable : .buffered), batch: 3, recordsAreChecked: false)
-    }
-    let all = queue.frames.bytes
-    let frameBytes = queue.commits[0].frameBytes
-    var whole = queue
-    #expect(whole.split(at: all.count, batch: 4).isEmpty && whole.count == 10)
-    // The first one fits always, and does not count.
-    let rest = queue.split(at: frameBytes * 3 + 1, batch: 4)
-    #expect(queue.count == 4 && rest.count == 6)
-    #expect(queue.frames.bytes + rest.frames.bytes == all)
-    #expect(queue.durableCount == 2 && rest.durableCount == 3)
-    #expect(queue.commits.allSatisfy { $0.batch == 3 } && rest.commits.allSatisfy { $0.batch == 4 })
-  }
 }
 
 extension CommitFrames {

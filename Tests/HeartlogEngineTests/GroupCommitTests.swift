@@ -52,6 +52,24 @@ struct GroupCommitTests {
     #expect(files.trace.count { if case .synchronizeData = $0 { true } else { false } } == 1)
   }
 
+  @Test("a queue that is full is written before more is queued")
+  func fullQueue() throws {
+    let (store, _) = try TestStore.inMemory()
+    let open = try store.open()
+    open.log.queue.batchBytesMax = 200
+    var pending: [CommitLog.PendingCommit] = []
+    for index in 0..<10 {
+      pending.append(try #require(try open.log.stage(.durable) { .test(index, bytes: 40) }))
+      #expect(open.log.queue.waiting.count <= 2)
+    }
+    #expect(try #require(pending.first).isOver)
+    #expect(try #require(pending.last).isOver == false)
+    for commit in pending { _ = try open.log.finish(commit) }
+    #expect(open.projection.commits == pending.map(\.commit))
+    expectNoGap(open.projection.commits)
+    #expect(try store.read().commits == open.projection.commits)
+  }
+
   @Test("what one thread stages before it finishes anything is one write and one fdatasync")
   func oneThread() throws {
     let (store, files) = try TestStore.inMemory()

@@ -19,7 +19,7 @@ extension CommitLog {
       try checkWritable()
       if lease.isBeingAcquired {
         try lease.waitForAcquisition()
-      } else if lease.isYielding || (lease.quietRequests > 0 && !quietly) {
+      } else if lease.isYielding || (lease.quietRequests > 0 && !quietly) || queue.isFull {
         // All other threads may be waiting for commits that this thread has queued.
         if isBusy || queue.waiting.isEmpty { monitor.wait() } else { writeBatch() }
       } else {

@@ -145,8 +145,8 @@ extension CommitLog {
     return pending
   }
 
-  /// Writes the queue, or the first part of it. If the batch must be made durable and another thread is flushing, it only waits for a
-  /// while. Every caller therefore checks its condition again.
+  /// Writes the queue. If the batch must be made durable and another thread is flushing, it only waits for a while. Every caller
+  /// therefore checks its condition again.
   func writeBatch() {
     assert(
       lease.isHeld && !isBusy && !queue.waiting.isEmpty,

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Guarded by the log's monitor, except that the writing thread reads `writing` outside of it.
 final class CommitQueue {
-  /// A longer batch is written in parts. Any single commit fits.
-  private static let batchBytesMax = 64 << 20
+  /// Nothing is queued behind a longer batch.
+  @exclusivity(unchecked) var batchBytesMax = 64 << 20
 
   /// The tail of the own stream after the last commit in the queue. The next commit is drafted on top of it.
   @exclusivity(unchecked) var tail: StreamTail
@@ -56,18 +56,16 @@ final class CommitQueue {
     looksForHeads = true
   }
 
-  /// Moves the queued commits, or as many as fit into one write, to the batch to be written.
+  /// Whether what is queued has to be written before more is queued.
+  var isFull: Bool { waiting.frames.byteCount >= batchBytesMax }
+
+  /// Moves the queued commits to the batch to be written.
   ///
   /// - Returns: the number of the batch.
   func takeBatch() -> Int {
     assert(writing.isEmpty, "one batch is written at a time")
     swap(&waiting, &writing)
     nextBatch += 1
-    let rest = writing.split(at: Self.batchBytesMax, batch: nextBatch)
-    if !rest.isEmpty { waiting = rest }
-    assert(
-      waiting.isEmpty || writing.commits.last?.commit.number.next == waiting.commits.first?.commit.number,
-      "commits are written in order")
     return nextBatch - 1
   }
 
@@ -142,28 +140,6 @@ struct CommitBatch {
     assert(durableCount <= commits.count + 1, "durable commits are some of the commits")
     if pending.durability == .durable { durableCount -= 1 }
     frames.removeLast(pending.frameBytes)
-  }
-
-  /// Removes and returns the commits that do not fit into `bytesMax`. The first commit always fits.
-  mutating func split(at bytesMax: Int, batch: Int) -> CommitBatch {
-    var rest = CommitBatch()
-    guard frames.byteCount > bytesMax else { return rest }
-    var bytes = 0
-    let index = commits.dropFirst().firstIndex { pending in
-      bytes += pending.frameBytes
-      return bytes > bytesMax
-    }
-    guard let index else { return rest }
-    rest.commits = Array(commits[index...])
-    rest.durableCount = rest.commits.count { $0.durability == .durable }
-    for pending in rest.commits { pending.batch = batch }
-    rest.frames = frames.split(at: frames.byteCount - rest.commits.reduce(0) { $0 + $1.frameBytes })
-    commits.removeLast(rest.commits.count)
-    durableCount -= rest.durableCount
-    assert(!commits.isEmpty && durableCount >= 0, "a batch keeps its first commit")
-    assert(
-      frames.byteCount == commits.reduce(0) { $0 + $1.frameBytes }, "a batch has a frame for each commit")
-    return rest
   }
 
   /// Passes the outcome to each writer. Mutating only to avoid a copy of the array for the call.

@@ -111,16 +111,6 @@ struct CommitFrames {
     byteCount -= frameBytes
   }
 
-  /// Removes and returns everything from `offset` on.
-  mutating func split(at offset: Int) -> CommitFrames {
-    assert(offset % 8 == 0 && 0 < offset && offset < byteCount, "frames are split between two of them")
-    var rest = CommitFrames()
-    rest.memory = Array(memory[offset..<byteCount])
-    rest.byteCount = rest.memory.count
-    byteCount = offset
-    return rest
-  }
-
   /// Removes all frames. Keeps the memory unless it is large.
   mutating func removeAll() {
     byteCount = 0
