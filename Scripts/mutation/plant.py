@@ -4,14 +4,12 @@ import argparse
 import concurrent.futures
 import os
 import re
-import shutil
 import signal
 import subprocess
 import threading
 import time
 
 import planted
-import suites
 import tree
 
 PROGRAM = "HeartlogTorture"
@@ -21,8 +19,6 @@ PIECE_SECONDS_MAX = 1_200.0
 # How much of what a detector enumerates is tried at a time, and how many such parts until a bug counts as missed: one in so many of the
 # changes of a store, of the failing file operations, and of the moments at which a process is stopped.
 PARTS = {"damage": (149, 12), "calls": (32, 32), "interleavings": (16, 4)}
-# How long a unit test may take before it counts as one that hangs.
-TEST_SECONDS_MAX = 120.0
 VIOLATION = re.compile(r"^(?:seed (\d+), step \d+|crashes|damage|calls|interleavings): (.*)$", re.M)
 
 
@@ -131,24 +127,6 @@ def torture(bugs, limits):
     return lambda bug: look_for(bug, program, limits)
 
 
-def unit_tests(bugs):
-    """Builds the bugs of the libraries with the tests that must notice them. Returns what runs the test of one of them."""
-    tree.use("planted-libraries")
-    tests = sorted({bug.test for bug in bugs})
-    width = max(len(test) for test in tests)
-    suites.build(planted.edits(bugs), targets=sorted({test.split(".")[0] for test in tests}))
-    found = suites.Suites()
-    sound = found.run(tests, TEST_SECONDS_MAX + len(tests))
-    if not sound.passed:
-        raise tree.Failure(f"a test fails without a bug: {sound.how}")
-
-    def run_test(bug):
-        outcome = found.run([bug.test], TEST_SECONDS_MAX, bug.number)
-        return [(f"{bug.test:{width}}", Trial(not outcome.passed, "1 test", outcome.seconds, outcome.how))]
-
-    return run_test
-
-
 def main():
     parser = argparse.ArgumentParser(prog="plant", description="Looks for bugs that are planted on purpose.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a bug of the list (all)")
@@ -157,13 +135,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="bugs at a time (as many as there are cores)")
     parser.add_argument("--detector", choices=DETECTORS, help="look with this one only")
     parser.add_argument("--quick", action="store_true", help="look for those that are found soon")
-    parser.add_argument(
-        "--libraries", action="store_true", help="plant the bugs of Scripts/mutation/libraries.toml, each of which one unit test must notice")
     parser.add_argument("--list", action="store_true", help="print the bugs and do nothing with them")
     arguments = parser.parse_args()
-    if arguments.libraries and (arguments.quick or arguments.detector):
-        parser.error("--libraries runs one test for each bug: it goes with neither --quick nor --detector")
-    bugs = planted.load(planted.LIBRARIES if arguments.libraries else planted.STORE)
+    bugs = planted.load()
     unknown = set(arguments.names) - {bug.name for bug in bugs}
     if unknown:
         raise tree.Failure(f"there is no {', '.join(sorted(unknown))}; --list prints the names")
@@ -173,7 +147,7 @@ def main():
             tree.say(f"{bug.name}: {bug.description}")
         return 0
     started = time.monotonic()
-    look = unit_tests(bugs) if arguments.libraries else torture(bugs, arguments)
+    look = torture(bugs, arguments)
     tree.say(f"{len(bugs)} bugs are built, {time.monotonic() - started:.0f} s")
     width = max(len(bug.name) for bug in wanted)
     lock, missed = threading.Lock(), []

@@ -1,11 +1,10 @@
-"""Bugs that are planted on purpose: Scripts/mutation/planted.toml and libraries.toml."""
+"""Bugs that are planted on purpose: Scripts/mutation/planted.toml."""
 
 import tomllib
 
 import tree
 
-FOLDER = tree.ROOT / "Scripts" / "mutation"
-STORE, LIBRARIES = FOLDER / "planted.toml", FOLDER / "libraries.toml"
+LIST = tree.ROOT / "Scripts" / "mutation" / "planted.toml"
 
 
 class Bug:
@@ -14,7 +13,6 @@ class Bug:
         self.name, self.description, self.file = entry["name"], entry["description"], entry["file"]
         self.original, self.replacement = entry["original"].strip("\n"), entry["replacement"].strip("\n")
         self.detectors = entry.get("detectors", [])
-        self.test = entry.get("test")
         self.is_quick = entry.get("quick", False)
         self.start = None
 
@@ -35,8 +33,8 @@ class Bug:
         return self.replacement.replace(self.original, inner).replace("planted", mutant)
 
 
-def load(path):
-    with open(path, "rb") as file:
+def load():
+    with open(LIST, "rb") as file:
         entries = tomllib.load(file)["bug"]
     bugs = [Bug(tree.FIRST_PLANTED + index, entry) for index, entry in enumerate(entries)]
     names = [bug.name for bug in bugs]

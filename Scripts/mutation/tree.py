@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / ".build" / "mutants"
 NUMBERS = 8192  # switch/mutants.c: numbers
 FIRST_PLANTED = 4096
-MODULES = ("HeartlogFormat", "HeartlogEngine", "HeartlogState", "HeartlogSync")
+MODULES = ("HeartlogFormat", "HeartlogEngine", "HeartlogState", "HeartlogSync", "HeartlogLibraries")
 SWITCH = "CHeartlogMutants"
 
 
