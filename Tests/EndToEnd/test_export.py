@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+import strace
 from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment
 
 IS_ROOT = os.geteuid() == 0
@@ -261,19 +262,19 @@ class ExportTests(TestCase):
 
     # What is left
 
-    @unittest.skipUnless(shutil.which("strace"), "there is no strace")
+    @strace.needed
     def test_a_file_is_durable_before_it_takes_its_place_and_the_name_after(self):
         for file in (self.make_file(), self.here / "new"):
             with self.subTest(file.name):
                 log = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "calls"
-                self.expect(0, self.export(file, prefix=["strace", "-f", "-qq", "-y", "-o", str(log), "-e", "trace=fsync,linkat,rename,renameat,renameat2"], user=None, group=None))
+                self.expect(0, self.export(file, prefix=[strace.STRACE, "-f", "-qq", "-y", "-o", str(log), "-e", "trace=fsync,linkat,rename,renameat,renameat2"], user=None, group=None))
                 calls = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines() if str(self.here) in line]
                 self.assertTrue(calls[0].startswith("fsync"), calls)
                 self.assertTrue(all(call.startswith(("linkat", "rename")) for call in calls[1:-1]), calls)
                 self.assertTrue(calls[-1].startswith("fsync") and f"<{self.here}>" in calls[-1], calls)
                 self.assertGreaterEqual(len(calls), 3)
 
-    @unittest.skipUnless(shutil.which("strace"), "there is no strace")
+    @strace.needed
     def test_what_fails_leaves_the_old_file_and_nothing_else(self):
         file = self.make_file(mode=0o600)
         for call, error, code in (("fsync", "ENOSPC", 74), ("fsync", "EIO", 74), ("fchmod", "EIO", 74), ("/^rename", "EIO", 74), ("/^rename", "ENOENT", 73)):
@@ -281,18 +282,18 @@ class ExportTests(TestCase):
                 if target != file and call != "fsync":
                     continue
                 with self.subTest(f"{call} {error} {target.name}"):
-                    self.expect(code, self.export(target, prefix=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={call}:error={error}"], user=None, group=None))
+                    self.expect(code, self.export(target, prefix=strace.inject(f"{call}:error={error}"), user=None, group=None))
                     self.assert_untouched(file)
                     self.assert_only("file")
 
-    @unittest.skipUnless(shutil.which("strace"), "there is no strace")
+    @strace.needed
     def test_a_kill_leaves_the_old_file_and_nothing_else(self):
         if not can_make_unnamed_files(self.here):
             self.skipTest("the file system has no files without names")
         file = self.make_file()
         for call in ("fchmod", "fsync", "linkat"):
             with self.subTest(call):
-                answer = self.export(file, prefix=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={call}:signal=SIGKILL"], user=None, group=None)
+                answer = self.export(file, prefix=strace.inject(f"{call}:signal=SIGKILL"), user=None, group=None)
                 self.assertNotEqual(answer.code, 0)
                 self.assert_untouched(file)
                 self.assert_only("file")

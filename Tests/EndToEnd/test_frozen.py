@@ -15,14 +15,7 @@ KINDS = ("openat", "pread64", "pwrite64", "fdatasync", "fsync", "ftruncate", "re
 PLACES_MAX = None if os.environ.get("HEARTLOG_LONG") else 24
 
 
-def spread(places, most):
-    """At most so many of them, from the first to the last."""
-    if most is None or len(places) <= most:
-        return places
-    return [places[index * (len(places) - 1) // (most - 1)] for index in range(most)]
-
-
-@unittest.skipUnless(strace.is_usable(), "strace is not installed here, or may not trace")
+@strace.needed
 class FrozenTests(TestCase):
     def places(self, arguments):
         """The calls of an undisturbed run, by kind and number."""
@@ -49,7 +42,7 @@ class FrozenTests(TestCase):
         blocked = 0
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             tries = [pool.submit(self.stop, prepare(), arguments, place, index % 2 == 0)
-                     for index, place in enumerate(spread(places, PLACES_MAX))]
+                     for index, place in enumerate(strace.spread(places, PLACES_MAX))]
             for each in tries:
                 blocked += not each.result()
         return blocked
@@ -97,7 +90,7 @@ class FrozenTests(TestCase):
         self.assertGreater(self.check(names, ["--store", "{store}", "sync", "folder:{folder}", "--pull"]), 0)
 
 
-@unittest.skipUnless(strace.is_usable(), "strace is not installed here, or may not trace")
+@strace.needed
 class FrozenInitTests(TestCase):
     def test_while_it_creates_a_store(self):
         """Whoever creates the same store meanwhile does so, finds it there, or is told who is in the way."""
@@ -130,7 +123,7 @@ class FrozenInitTests(TestCase):
             return answer.code
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            tries = [pool.submit(stop, place, index % 2 == 0) for index, place in enumerate(locking + spread(places, PLACES_MAX))]
+            tries = [pool.submit(stop, place, index % 2 == 0) for index, place in enumerate(locking + strace.spread(places, PLACES_MAX))]
             codes = {each.result() for each in tries}
         self.assertIn(TRY_AGAIN, codes)
         self.assertEqual(len(list(pathlib.Path(self.folder).iterdir())), len(tries) + 1)
