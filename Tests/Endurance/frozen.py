@@ -11,12 +11,11 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-from load import Broken, answer, environment, require
+from load import Broken, answer, environment, main, require
 from heartlog import BINARY, model  # its folder is on the path now
 
 TORTURE = str(pathlib.Path(BINARY).parent / "HeartlogTorture")
@@ -345,16 +344,5 @@ def run(seconds, seed, judges_waits=True, seconds_per_round=SECONDS_PER_ROUND):
     return figures
 
 
-def main():
-    minutes = float(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
-    print(f"frozen: seed {seed}", flush=True)
-    figures = run(minutes * 60, seed)
-    print(f"frozen: {minutes:g} minutes, {figures}: nothing lost")
-
-
 if __name__ == "__main__":
-    try:
-        main()
-    except Broken as broken:
-        sys.exit(f"frozen: {broken}")
+    main(lambda minutes, seed: f"{minutes:g} minutes, {run(minutes * 60, seed)}: nothing lost")

@@ -1,11 +1,10 @@
 """Kills writers, readers, sealers and receivers that share two stores: `kills.py KILLS [SEED]`."""
 
 import random
-import sys
 import tempfile
 import time
 
-from load import Broken, Command, Writer, check_store, join, make_stores, require
+from load import Command, Writer, check_store, join, main, make_stores, require
 
 # Larger stores are slower to check, and have nothing that smaller ones have not.
 ROUNDS_PER_STORE = 8
@@ -39,16 +38,14 @@ def load(stores, other, chance, round, acknowledged):
     return kills
 
 
-def main():
-    wanted = int(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
-    print(f"kills: seed {seed}", flush=True)
+def run(wanted, seed, rounds_per_store=ROUNDS_PER_STORE):
+    """Returns how many processes were killed, in how many rounds, and how many lines were acknowledged."""
     chance, kills, lines, rounds = random.Random(seed), 0, 0, 0
     while kills < wanted:
         with tempfile.TemporaryDirectory(prefix="heartlog-") as folder:
             stores = make_stores(folder, ("phone", "tablet", "laptop"))
             acknowledged = {}
-            for _ in range(ROUNDS_PER_STORE):
+            for _ in range(rounds_per_store):
                 kills += load(stores[:2], stores[2], chance, rounds, acknowledged)
                 rounds += 1
                 for store in stores:
@@ -58,11 +55,8 @@ def main():
             for store in stores:
                 check_store(store, everything)
             lines += sum(everything.values())
-    print(f"kills: {kills} processes killed in {rounds} rounds, {lines} lines acknowledged, none lost")
+    return kills, rounds, lines
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Broken as broken:
-        sys.exit(f"kills: {broken}")
+    main(lambda wanted, seed: "{} processes killed in {} rounds, {} lines acknowledged, none lost".format(*run(wanted, seed)))

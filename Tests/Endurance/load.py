@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import threading
@@ -13,6 +14,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "EndToEn
 from heartlog import BINARY, environment, run  # noqa: E402
 
 SECONDS_MAX = 300  # for one command
+
+
+def main(run):
+    """Runs a script of this folder, `SCRIPT AMOUNT [SEED]`: `run` gets both, and returns what is printed at the end."""
+    name = pathlib.Path(sys.argv[0]).stem
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
+    print(f"{name}: seed {seed}", flush=True)
+    try:
+        print(f"{name}: {run(int(sys.argv[1]), seed)}")
+    except Broken as broken:
+        sys.exit(f"{name}: {broken}")
 
 
 class Broken(Exception):

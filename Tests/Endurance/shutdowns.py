@@ -11,11 +11,10 @@ import random
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
-from load import Broken, Command, Writer, check_store, make_stores, require
+from load import Broken, Command, Writer, check_store, main, make_stores, require
 
 # <linux/ext4.h>: EXT4_IOC_SHUTDOWN, and what happens to the journal's last transactions.
 SHUTDOWN = 0x8004587D
@@ -91,10 +90,7 @@ def once(image, folder, chance, number, acknowledged):
     return sum(writer.acknowledged for writer in writers)
 
 
-def main():
-    times = int(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
-    print(f"shutdowns: seed {seed}", flush=True)
+def repeat(times, seed):
     chance, lines, done = random.Random(seed), 0, 0
     while done < times:
         with tempfile.TemporaryDirectory(prefix="heartlog-") as place:
@@ -107,11 +103,8 @@ def main():
             for number in range(min(10, times - done)):
                 lines += once(image, folder, chance, number, acknowledged)
                 done += 1
-    print(f"shutdowns: {done} shutdowns, {lines} lines acknowledged, none lost")
+    return f"{done} shutdowns, {lines} lines acknowledged, none lost"
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Broken as broken:
-        sys.exit(f"shutdowns: {broken}")
+    main(repeat)

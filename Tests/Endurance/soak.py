@@ -7,12 +7,11 @@ import os
 import pathlib
 import random
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-from load import BINARY, Broken, Command, Writer, answer, environment, join, make_stores, require
+from load import BINARY, Broken, Command, Writer, answer, environment, join, main, make_stores, require
 from heartlog import lines as operations, run  # its folder is on the path now
 
 WRITERS = 8
@@ -83,11 +82,8 @@ class Measure:
             require(descriptors <= before[1] + DESCRIPTORS_SLACK, "the descriptors of", name, "grow")
 
 
-def main():
-    seconds = float(sys.argv[1]) * 60
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
-    print(f"soak: seed {seed}", flush=True)
-    chance = random.Random(seed)
+def soak(minutes, seed):
+    seconds, chance = minutes * 60, random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="heartlog-") as folder:
         store, *peers = stores = make_stores(folder, ("phone", "tablet", "laptop"))
         fill(store)
@@ -125,11 +121,8 @@ def main():
         measure.check()
         events = answer(store, "status", "--json").object["events"]
         require(events >= lines, "there are", events, "events, and", lines, "lines were acknowledged")
-    print(f"soak: {seconds / 60:.0f} minutes, {lines} lines acknowledged, {rounds} rounds of sealing and snapshots, nothing grew")
+    return f"{minutes:.0f} minutes, {lines} lines acknowledged, {rounds} rounds of sealing and snapshots, nothing grew"
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Broken as broken:
-        sys.exit(f"soak: {broken}")
+    main(soak)
