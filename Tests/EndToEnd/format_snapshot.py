@@ -248,8 +248,6 @@ class Snapshot:
         require(size == len(data) and self.start % 64 == 0 and self.start + length <= end, "a trailer of another file")
         require(checksum == self.sum(self.start, length), "a damaged directory")
         self.covered = [(0, 64), (self.start, self.start + length), (end, len(data))]
-        # What is summed, where the checksum stands, and which offset counts in it.
-        self.summed = [(self.start, length, end + 16, self.start), (end, 56, end + 56, end)]
         directory = Directory(data[self.start:self.start + length])
         self.positions = directory.bytes()
         self.events, self.commits, self.last_stamp, self.erased = (directory.u64() for _ in range(4))
@@ -264,12 +262,6 @@ class Snapshot:
     def sum(self, offset, count, place=None):
         place = offset if place is None else place
         return xxh3(self.data[offset:offset + count], 0) ^ (self.seed + place & MASK)
-
-    def seal(self, data):
-        """Makes all checksums right in bytes that were changed here and there."""
-        for offset, count, at, place in self.summed:
-            checksum = xxh3(data[offset:offset + count], 0) ^ (self.seed + place & MASK)
-            struct.pack_into("<Q", data, at, checksum)
 
     def records(self, place, size):
         offset, count = place
@@ -288,7 +280,6 @@ class Snapshot:
             sums = [self.sum(offset + start, part) for start in range(0, len(page), part)]
             require(list(struct.unpack_from("<8Q", self.data, end - 64)) == sums, "a damaged page")
             self.covered.append((offset, end))
-            self.summed += [(offset + start, part, end - 64 + 8 * number, offset + start) for number, start in enumerate(range(0, len(page), part))]
             used = min(each, count - len(found))
             require(page[used * size:] == bytes(len(page) - used * size), "a page that is not zeros to its end")
             found += [page[place * size:(place + 1) * size] for place in range(used)]
@@ -304,7 +295,6 @@ class Snapshot:
             offset, size = place & (1 << 48) - 1, place >> 48
             require(offset + size <= self.start and checksum == self.sum(offset, size, entry), "a damaged packed page")
             self.covered.append((offset, offset + size))
-            self.summed.append((offset, size, entry + 8, entry))
             yield self.data[offset:offset + size]
 
     def texts(self, place):
