@@ -15,7 +15,7 @@ import unittest
 
 from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment, model, run, seed
 
-KILLS = int(os.environ.get("KILLS") or 200)
+KILLS = int(os.environ.get("KILLS") or 40)
 OPERATIONS = int(os.environ.get("OPERATIONS") or 20_000)
 ROUNDS = int(os.environ.get("ROUNDS") or 120)
 
