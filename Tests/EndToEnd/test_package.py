@@ -29,7 +29,9 @@ FILES = {
 class PackageTests(TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.packages = [cls.build("1"), cls.build("2")]
+        later = cls.build("2")
+        folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="heartlog-")))
+        cls.packages = [[cls.earlier(package, folder) for package in later], later]
 
     @staticmethod
     def build(revision):
@@ -37,6 +39,18 @@ class PackageTests(TestCase):
             [str(PACKAGE / "Scripts/package"), revision], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=3 * SECONDS_MAX)
         assert done.returncode == 0, done.stderr
         return [str(PACKAGE / line) for line in done.stdout.split()]
+
+    @staticmethod
+    def earlier(package, folder):
+        """The same package with the revision before."""
+        tree, copy = folder / "tree", str(folder / pathlib.Path(package).name)
+        subprocess.run(["dpkg-deb", "--raw-extract", package, tree], check=True)
+        control = tree / "DEBIAN" / "control"
+        control.write_text(control.read_text().replace("Version: 0.1.0-2\n", "Version: 0.1.0-1\n"))
+        # Not compressed: that takes longer than all else.
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, copy], check=True, stdout=subprocess.DEVNULL)
+        shutil.rmtree(tree)
+        return copy
 
     def setUp(self):
         super().setUp()
@@ -92,7 +106,7 @@ class PackageTests(TestCase):
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
     def test_the_service_is_sound_and_has_few_rights(self):
-        self.dpkg("-i", self.packages[0][1])
+        self.dpkg("-i", self.packages[1][1])
         unit = self.root / "usr/lib/systemd/system/heartlog-hub.service"
         done = subprocess.run(
             ["systemd-analyze", "security", "--offline=true", f"--root={self.root}", "--threshold=20", unit.name],
