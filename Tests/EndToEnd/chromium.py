@@ -1,5 +1,6 @@
 """A headless Chromium, driven by the DevTools protocol over a pipe: no package and no port is needed."""
 
+import atexit
 import base64
 import json
 import os
@@ -11,16 +12,22 @@ PROGRAM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
 
-class Chromium:
-    """One page in a browser of its own. Use it as a context manager."""
+class Browser:
+    """A browser, for all pages of this process."""
 
-    def __init__(self, width=1000, height=900):
-        self.width, self.height = width, height
-        self.events = []
-        self.number = 0
+    running = None
 
-    def __enter__(self):
+    @classmethod
+    def shared(cls):
+        if cls.running is None:
+            cls.running = cls()
+            atexit.register(cls.running.end)
+        return cls.running
+
+    def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="heartlog-chromium-")
+        self.number, self.rest = 0, b""
+        self.events = {}  # of each session that is attached
         read_commands, self.commands = os.pipe()
         self.answers, write_answers = os.pipe()
 
@@ -32,55 +39,75 @@ class Chromium:
         self.process = subprocess.Popen(
             [PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--disable-background-networking", "--disable-extensions", "--hide-scrollbars", "--remote-debugging-pipe",
-             f"--user-data-dir={self.folder}", f"--window-size={self.width},{self.height}", "about:blank"],
+             f"--user-data-dir={self.folder}", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
             preexec_fn=take_descriptors, env=os.environ | {"HOME": self.folder})
         os.close(read_commands), os.close(write_answers)
-        self.rest = b""
-        self.session = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
-        return self
 
-    def __exit__(self, *_):
+    def end(self):
         self.process.kill()
         self.process.wait()
         os.close(self.commands), os.close(self.answers)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _message(self):
+    def message(self):
+        """The next message. An event is also kept for its page."""
         while b"\0" not in self.rest:
             chunk = os.read(self.answers, 1 << 16)
             if not chunk:
                 raise EOFError("Chromium ended")
             self.rest += chunk
         line, _, self.rest = self.rest.partition(b"\0")
-        return json.loads(line)
+        message = json.loads(line)
+        if "method" in message and message.get("sessionId") in self.events:
+            self.events[message["sessionId"]].append(message)
+        return message
 
-    def call(self, method, **parameters):
+    def call(self, method, parameters, session=None):
         self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
+        message = {"id": self.number, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
         line = json.dumps(message).encode() + b"\0"
         while line:
             line = line[os.write(self.commands, line):]
-        while True:
-            answer = self._message()
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
-                return answer["result"]
-            if "method" in answer:
-                self.events.append(answer)
+        while (answer := self.message()).get("id") != self.number:
+            pass
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        return answer["result"]
+
+
+class Chromium:
+    """One page, with cookies and a cache of its own. Use it as a context manager."""
+
+    def __init__(self, width=1000, height=900):
+        self.width, self.height = width, height
+
+    def __enter__(self):
+        self.browser = Browser.shared()
+        self.context = self.browser.call("Target.createBrowserContext", {})["browserContextId"]
+        target = self.browser.call("Target.createTarget", {"url": "about:blank", "browserContextId": self.context})["targetId"]
+        self.session = self.browser.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        self.events = self.browser.events[self.session] = []
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.size(self.width, self.height)
+        return self
+
+    def __exit__(self, *_):
+        self.browser.call("Target.disposeBrowserContext", {"browserContextId": self.context})
+        del self.browser.events[self.session]
+
+    def call(self, method, **parameters):
+        return self.browser.call(method, parameters, self.session)
+
+    def size(self, width, height=900):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def open(self, path):
         """Loads a file to its end."""
         self.call("Page.navigate", url=f"file://{os.path.abspath(path)}")
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._message())
+            self.browser.message()
 
     def evaluate(self, script):
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True)

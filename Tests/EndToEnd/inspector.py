@@ -139,12 +139,7 @@ class Window(chromium.Chromium):
 
     def loaded(self, before):
         while not any(event["method"] == "Page.loadEventFired" for event in self.events[before:]):
-            message = self._message()
-            if "method" in message:
-                self.events.append(message)
-
-    def size(self, width, height=900):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            self.browser.message()
 
     def answer(self, script):
         """The value that a script's promise resolves to."""
@@ -202,8 +197,9 @@ class Window(chromium.Chromium):
     def texts(self, selector):
         return self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map(element => element.textContent)")
 
-    def violations(self, script):
-        """What axe-core finds, as sentences."""
+    def violations(self, script, *rules):
+        """What axe-core finds by all rules, or by these, as sentences."""
+        options = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
         self.evaluate(f"window.axe ? 0 : (() => {{ {script} \n return 0; }})()")
-        return self.answer("""axe.run().then(found => found.violations.flatMap(violation => violation.nodes.map(node =>
-            `${violation.id}: ${node.target.join(" ")} ${node.failureSummary.replace(/\\s+/g, " ")}`)))""")
+        return self.answer("""axe.run(%s).then(found => found.violations.flatMap(violation => violation.nodes.map(node =>
+            `${violation.id}: ${node.target.join(" ")} ${node.failureSummary.replace(/\\s+/g, " ")}`)))""" % json.dumps(options))
