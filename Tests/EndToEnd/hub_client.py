@@ -120,9 +120,9 @@ def note_text(vault, replica, size, root):
     return f"heartlog/{vault.hex()}/{replica.hex()}\n{size}\n{base64.b64encode(root).decode()}\n"
 
 
-def proof_of(vault, key, size, signature, root=b"", extension=()):
+def proof_of(vault, key, size, signature, root=b""):
     """What a file of one run says of a checkpoint; with its root if it has more commits."""
-    return b"\2" + vault + varint(0) + key + vault + varint(size) + root + signature + varint(len(extension)) + b"".join(extension)
+    return b"\2" + vault + varint(0) + key + vault + varint(size) + root + signature + varint(0)
 
 
 def owner_key(source, vault, stream):

@@ -1,6 +1,5 @@
-"""A client that was written from the pages alone joins a vault at a hub, reads and writes there, and takes nothing that breaks a rule."""
+"""A client that was written from the pages alone joins a vault at a hub, reads and writes there. Forgeries are held by it and by the program."""
 
-import json
 import os
 import pathlib
 import re
@@ -10,7 +9,7 @@ import unittest
 from types import SimpleNamespace
 from unittest import mock
 
-from heartlog import SECONDS_MAX, TestCase, environment
+from heartlog import SECONDS_MAX, environment
 from hub import NEEDS_HUB, HubTestCase
 
 try:
@@ -19,17 +18,12 @@ except ImportError:
     cryptography = None
 else:
     import hub_client
-    from encryption_reader import ALPHABET, Refused, labelled, open_object, sha, verify
+    from encryption_reader import Refused, open_object, sha, verify
     from encryption_writer import seal
     from format_columns import date_text
     from format_state import digest, state
 
 NEEDS_CRYPTOGRAPHY = unittest.skipUnless(cryptography, "cryptography is not installed: Scripts/test installs it from PyPI")
-
-
-def code_of(secret):
-    number = int.from_bytes(secret + sha(labelled("heartlog recovery 1", secret))[:3], "big")
-    return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(56)))
 
 
 class HubClientTestCase(HubTestCase):
@@ -187,7 +181,7 @@ class HubClientTests(HubClientTestCase):
 
 @NEEDS_HUB
 @NEEDS_CRYPTOGRAPHY
-class HubClientRefusalTests(HubClientTestCase):
+class ForgeryTests(HubClientTestCase):
     """What whoever has the hub, or a member that cheats, may leave there."""
 
     def setUp(self):
@@ -197,25 +191,11 @@ class HubClientRefusalTests(HubClientTestCase):
         self.sync(self.phone)
         self.member.sync()
         self.member.hub.open(self.member.code)  # and can put and delete all, as whoever has the hub
-        self.stored = self.member.hub.objects()
 
-    def replace(self, *contents):
-        for name, _ in contents:
-            self.member.hub.object("DELETE", name)
-        for name, content in contents:
-            self.member.hub.object("PUT", name, content)
-
-    def refused(self, why):
-        """A new client refuses what is there, and puts nothing."""
-        before = self.member.hub.objects()
-        with self.assertRaisesRegex(Refused, why):
-            self.client().sync()
-        self.assertEqual(self.member.hub.objects(), before)
-
-    def of_phone(self, ending):
+    def first_run(self, stored):
+        """The first run of the phone."""
         replica = self.expect(0, self.phone("status", "--json")).object["replica"]
-        stream = replica if ending == "run" else r"\w+"
-        return sorted(name for name in self.stored if re.match(rf"{replica}/{stream}/.*\.{ending}$", name))[0]
+        return min(name for name in stored if re.match(rf"{replica}/{replica}/.*\.run$", name))
 
     def proof_in(self, name, objects, keys):
         """The rest of a run file with a proof of its last commit, the owner's key, the number of commits, the root and the signature."""
@@ -237,59 +217,6 @@ class HubClientRefusalTests(HubClientTestCase):
         self.member.hub.object("PUT", name, object)
         return name
 
-    def test_an_object_with_a_changed_byte(self):
-        run, proof = self.of_phone("run"), self.of_phone("checkpoint")
-        for name in run, proof:
-            object = self.stored[name]
-            for offset, why in ((0, "not an object"), (8, "another version"), (9, "unknown epoch"), (25, "another name"),
-                                (40, "does not decrypt"), (41, "does not decrypt"), (len(object) - 1, "does not decrypt")):
-                with self.subTest(name=name, offset=offset):
-                    self.replace((name, object[:offset] + bytes([object[offset] ^ 1]) + object[offset + 1:]))
-                    self.refused(f"^{name}: .*{why}")
-            self.replace((name, object[:-1]))
-            self.refused("does not decrypt")
-            self.replace((name, object))
-        self.joined()
-
-    def test_a_key_object_with_a_changed_byte(self):
-        keys = {name: object for name, object in self.stored.items() if name.startswith("keys/")}
-        self.assertGreater(len(keys), 1)
-        for name, object in keys.items():
-            changed = object[:-1] + bytes([object[-1] ^ 1])
-            with self.assertRaisesRegex(Refused, "the hub answers 4"):
-                self.member.hub.object("PUT", name, changed)
-            with self.assertRaises(Refused):
-                self.client().read_epochs(keys | {name: changed})
-        self.client().read_epochs(keys)
-
-    def test_a_salt_that_is_not_that_of_the_content(self):
-        name, keys = self.of_phone("run"), self.member.keys
-        content = open_object(self.stored[name], name, self.member.head.vault, keys)
-        with mock.patch("encryption_writer.reader.salt_of", return_value=os.urandom(16)):
-            self.put_sealed(name, content)
-        self.refused("a salt that is not that of the content")
-
-    def test_swapped_objects(self):
-        names = [name for name in self.stored if not name.startswith("keys/")]
-        one, *others = [name for name in names if name.endswith(".run")]
-        for other in others[0], next(name for name in names if name.endswith(".checkpoint")):
-            self.replace((one, self.stored[other]), (other, self.stored[one]))
-            self.refused("an object of another name")
-            self.replace((one, self.stored[one]), (other, self.stored[other]))
-        self.joined()
-
-    def test_a_checkpoint_that_another_key_signed(self):
-        forger, name, head = hub_client.Member(os.urandom(32)), self.of_phone("run"), self.member.head
-        run, key, size, root, _ = self.proof_in(name, self.stored, self.member.keys)
-        said = hub_client.note_text(head.vault, bytes.fromhex(name[:32]), size, root).encode()
-        for key, why in ((forger.public, "a checkpoint by another key than the stream's"), (key, "a wrong signature")):
-            content = b"\x89HLRUN\r\n\2" + run + hub_client.proof_of(head.vault, key, size, forger.sign(said))
-            forged = self.put_sealed(name, content + sha(content))
-            self.refused(f"{forged}: {why}")
-            self.replace((name, self.stored[name]))
-            self.member.hub.object("DELETE", forged)
-        self.joined()
-
     def test_what_its_owner_did_not_sign_is_held(self):
         owner = bytes.fromhex(self.expect(0, self.phone("status", "--json")).object["replica"])
         before, forger = self.seen(self.member), self.joined()
@@ -308,76 +235,25 @@ class HubClientRefusalTests(HubClientTestCase):
         self.sync(tablet)
         self.assertEqual(self.listed(tablet), before)
 
-    def test_a_signature_over_other_commits_proves_nothing(self):
-        owner, forger = bytes.fromhex(self.expect(0, self.phone("status", "--json")).object["replica"]), self.joined()
-        forger.hub.open(forger.code)
-        known = self.member.hub.objects()
-        self.expect(0, self.phone("add", "papers", "p9", "title=Signed"))
-        self.expect(0, self.phone("add", "papers", "p10", "title=Signed"))
-        self.sync(self.phone)
-        runs = rf"{owner.hex()}/{owner.hex()}/(\d+)-(\d+)-.*"
-        added = {name: object for name, object in self.member.hub.objects().items() if name not in known and re.match(runs, name)}
-        for name in added:
-            self.member.hub.object("DELETE", name)
-        signed = max(added, key=lambda name: int(re.match(runs, name)[2]))
-        _, key, size, signed_root, signature = self.proof_in(signed, added, self.member.keys | forger.keys)
-        head, put = forger.head, forger.put
-        forger.device = SimpleNamespace(replica=owner, public=forger.device.public, sign=forger.device.sign)
-
-        def put_forged(number, root, run, proof):
-            for count in range(5):  # with what the owner signed, and extensions from here to there that are made up
-                made_up = [os.urandom(32) for _ in range(count)]
-                put(number, root, run, hub_client.proof_of(head.vault, key, size, signature, signed_root, made_up))
-
-        forger.put = put_forged
-        forger.add("papers", "forged", "In the name of the phone")
-        client = self.client()
-        client.sync()
-        self.assertTrue(any(name.endswith(".run") for name in client.held))
-        self.assertEqual(len(client.streams[owner].commits), 6)
-        self.assertNotIn("forged", self.seen(client))
-
-    def test_a_run_that_does_not_lead_to_its_root(self):
-        put = self.member.put
-
-        def put_wrong(number, root, run, proof):
-            put(number, bytes(32), run.replace(root, bytes(32)), b"")
-
-        self.member.put = put_wrong
-        self.member.add("papers", "wrong", "Title")
-        self.refused("commits that do not lead to the root")
-
     def test_a_proof_of_other_runs_proves_nothing(self):
         self.expect(0, self.phone("add", "papers", "p7", "title=Later"))
         self.sync(self.phone)
-        self.stored = self.member.hub.objects()
-        name, head = self.of_phone("run"), self.member.head
-        other = next(name for name in self.stored if re.match(rf"{name[:65]}/0+7-0+7-.*\.run$", name))
-        run, *_ = self.proof_in(name, self.stored, self.member.keys)
-        _, key, size, root, signature = self.proof_in(other, self.stored, self.member.keys)
+        stored = self.member.hub.objects()
+        name, head = self.first_run(stored), self.member.head
+        other = next(name for name in stored if re.match(rf"{name[:65]}/0+7-0+7-.*\.run$", name))
+        run, *_ = self.proof_in(name, stored, self.member.keys)
+        _, key, size, root, signature = self.proof_in(other, stored, self.member.keys)
         content = b"\x89HLRUN\r\n\2" + run + hub_client.proof_of(head.vault, key, size, signature, root)
         forged = self.put_sealed(name, content + sha(content))
         client = self.client()
         client.sync()
-        runs = {one for one in self.stored if one.startswith(name[:65]) and one.endswith(".run") and one != name}
+        runs = {one for one in stored if one.startswith(name[:65]) and one.endswith(".run") and one != name}
         self.assertEqual((runs | {forged}) - set(client.held), set())
         self.assertEqual(set(self.seen(client)), {"from-the-client"})
         tablet = self.store("tablet")
         self.expect(0, tablet("keys", "join", "-", input=self.code))
         self.expect(65, tablet("sync", self.address), "held: the stream of phone")
         self.assertEqual(self.listed(tablet), self.seen(client))
-
-    def test_another_recovery_code(self):
-        with self.assertRaisesRegex(Refused, "wrong checksum"):
-            self.client(self.code[:-1] + ("0" if self.code[-1] != "0" else "1"))
-        secret = os.urandom(32)
-        self.assertEqual(hub_client.encryption.secret_of(code_of(secret)), secret)
-        with self.assertRaisesRegex(Refused, "the hub answers 403"):
-            self.client(code_of(secret)).sync()
-        self.member.hub.admit([hub_client.Member(secret).public])
-        with self.assertRaisesRegex(Refused, "^the code opens no vault here"):
-            self.client(code_of(secret)).sync()
-
 
 @NEEDS_CRYPTOGRAPHY
 class NoteTests(unittest.TestCase):
