@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -186,6 +187,19 @@ class TestCase(unittest.TestCase):
             self.assertTrue(answer.err.startswith("heartlog: "), answer.err)
         self.assertNotIn("Fatal error", answer.err)
         return answer
+
+    def digest(self, store):
+        return self.expect(0, store("status", "--json")).object["digest"]
+
+    def replica(self, store):
+        return self.expect(0, store("status", "--json")).object["replica"]
+
+    def serving(self, store):
+        """The address of a store that a process serves."""
+        return "exec:" + " ".join(shlex.quote(word) for word in (BINARY, "--store", store.path, "serve", "--stdio"))
+
+    def sync(self, store, peer, *options, code=0):
+        return self.expect(code, store("sync", peer, "--json", *options))
 
     @contextlib.contextmanager
     def ended(self, process):

@@ -16,7 +16,6 @@ from heartlog import BINARY, TestCase, environment, lines, run, trace
 
 ID = re.compile(r"[0-9a-f]{32}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
-STAMP = re.compile(r"[0-9a-f]{16}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 

@@ -35,9 +35,6 @@ class ClockTestCase(TestCase):
     def devices(self, store):
         return {device["name"]: device for device in self.expect(0, store("devices", "--json")).lines}
 
-    def digest(self, store):
-        return self.expect(0, store("status", "--json")).object["digest"]
-
 
 @unittest.skipUnless(FAKETIME, "there is no faketime here")
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "faketime needs the program that swift build makes, which is not there")

@@ -1,10 +1,9 @@
 """A store that is damaged gives all that can be read, whoever calls; what is told names it, the place, and what to run."""
 
 import pathlib
-import shlex
 import unittest
 
-from heartlog import BINARY, TestCase
+from heartlog import TestCase
 
 
 class DamagedPeerTests(TestCase):
@@ -22,15 +21,9 @@ class DamagedPeerTests(TestCase):
         for replica in self.replicas[:2]:
             self.sync(self.hub, self.devices[replica].path)
 
-    def replica(self, store):
-        return self.expect(0, store("status", "--json")).object["replica"]
-
     def write(self, store, name, start, count=40):
         self.expect(0, store.apply([{"op": "add", "library": "papers", "id": f"{name}-{number}", "fields": {"title": f"{number}" * 30}}
                                     for number in range(start, start + count)]))
-
-    def sync(self, store, peer, code=0):
-        return self.expect(code, store("sync", peer, "--json"))
 
     def heads(self, store):
         return {replica["id"]: replica["head"] for replica in store("status", "--json").object["replicas"]}
@@ -52,9 +45,6 @@ class DamagedPeerTests(TestCase):
         path.write_bytes(content)
         return path
 
-    def serving(self, store):
-        return "exec:" + " ".join(shlex.quote(word) for word in (BINARY, "--store", store.path, "serve", "--stdio"))
-
     def check_told(self, answer, path):
         for word in ("damaged", f"replicas/{path.parent.name}/{path.name}", "verify"):
             self.assertIn(word, answer.err)
@@ -74,15 +64,15 @@ class DamagedPeerTests(TestCase):
                         self.write(peer, way, 0, 1)
                         match way:
                             case "exec":
-                                answer = self.sync(peer, self.serving(self.hub), 65)
+                                answer = self.sync(peer, self.serving(self.hub), code=65)
                             case "directory":
-                                answer = self.sync(peer, self.hub.path, 65)
+                                answer = self.sync(peer, self.hub.path, code=65)
                             case "merge":
                                 answer = self.expect(65, peer("sync", self.hub.path, "--pull", "--json"))
                             case "called":
-                                answer = self.sync(self.hub, self.serving(peer), 65)
+                                answer = self.sync(self.hub, self.serving(peer), code=65)
                             case "folder":
-                                answer = self.sync(self.hub, f"folder:{cloud}", 65)
+                                answer = self.sync(self.hub, f"folder:{cloud}", code=65)
                                 self.sync(peer, f"folder:{cloud}")
                         self.check_told(answer, path)
                         heads = self.heads(peer)
@@ -101,7 +91,7 @@ class DamagedPeerTests(TestCase):
                     own = self.replicas[2]
                     path = self.damage(own, snapshot=snapshot, tail=True)
                     peer = self.store("peer")
-                    answer = self.sync(self.hub, peer.path, 65) if calls else self.sync(peer, self.hub.path, 65)
+                    answer = self.sync(self.hub, peer.path, code=65) if calls else self.sync(peer, self.hub.path, code=65)
                     self.check_told(answer, path)
                     heads = self.heads(peer)
                     self.assertEqual([heads[replica] for replica in self.replicas[:2]], [40, 40])
@@ -112,7 +102,7 @@ class DamagedPeerTests(TestCase):
         self.sync(peer, self.hub.path)
         before = self.heads(peer)
         path = self.damage(self.replicas[0])
-        self.check_told(self.sync(peer, self.hub.path, 65), path)
+        self.check_told(self.sync(peer, self.hub.path, code=65), path)
         self.assertEqual(self.heads(peer), before)
         # The device itself still has all: whoever is damaged stands in nobody else's way.
         self.sync(peer, self.devices[self.replicas[0]].path)

@@ -1,58 +1,29 @@
-"""docs/format.md is enough to read a store: an independent reader that knows nothing else agrees with the store.
-
-    python3 -m unittest discover -s Tests/EndToEnd -p 'test_format.py'
-
-The binary is $HEARTLOG_BIN, or the release build's; without one the tests of real stores are skipped.
-"""
+"""docs/format.md is enough to read a store: an independent reader that knows nothing else agrees with the store."""
 
 import json
-import os
 import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 import unittest
 import uuid
 from datetime import datetime, timezone
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.path.insert(0, str(HERE))
-
-import format_vectors  # noqa: E402
-from heartlog import unescaped  # noqa: E402
-from format_blocks import COLUMN_BYTES_MAX, Block, Secret, read_block  # noqa: E402
-from format_columns import read_doubles, read_ints, read_strings  # noqa: E402
-from format_decoder import (  # noqa: E402
+import format_vectors
+from format_blocks import COLUMN_BYTES_MAX, Block, Secret, read_block
+from format_columns import read_doubles, read_ints, read_strings
+from format_decoder import (
     CHANGED, EVENTS_MAX, LATER, ROW_BYTES_MAX, WITHHELD, Bytes, Commit, Event, read_row)
-from format_encoder import (  # noqa: E402
+from format_encoder import (
     encoded_block, encoded_columns, encoded_doubles, encoded_ints, encoded_row, encoded_strings)
-from format_hashes import Tree, event_hash, leaf_hash, run_salt, run_secret, salt, sha256  # noqa: E402
-from format_reader import Store  # noqa: E402
-from format_writer import open_segment, sealed_segment  # noqa: E402
-
-
-def binary():
-    """The command to test, or None."""
-    if "HEARTLOG_BIN" in os.environ:
-        found = pathlib.Path(os.environ["HEARTLOG_BIN"])
-    else:
-        try:
-            shown = subprocess.run(
-                ["swift", "build", "-c", "release", "--show-bin-path"], cwd=ROOT, capture_output=True, text=True)
-        except FileNotFoundError:
-            return None
-        found = pathlib.Path(shown.stdout.strip()) / "heartlog"
-    return found if found.is_file() else None
-
-
-HEARTLOG = binary()
+from format_hashes import Tree, event_hash, leaf_hash, run_salt, run_secret, salt, sha256
+from format_reader import Store
+from format_writer import open_segment, sealed_segment
+from heartlog import FORTNIGHT, PACKAGE, TestCase, run, trace, unescaped
 
 
 class VectorTests(unittest.TestCase):
     def test_the_worked_examples_of_the_page_are_what_they_say(self):
-        failures, unknown = format_vectors.check((ROOT / "docs/format.md").read_text(encoding="utf-8"))
+        failures, unknown = format_vectors.check((PACKAGE / "docs/format.md").read_text(encoding="utf-8"))
         self.assertEqual(failures, [])
         for name in unknown:
             print(f"no check for the example {name}", file=sys.stderr)
@@ -151,20 +122,16 @@ def foreign_commits(replica=bytes(range(16))):
     return commits, Secret(1, b"", {0: salts})
 
 
-@unittest.skipUnless(HEARTLOG, "no binary: set HEARTLOG_BIN, or build with `Scripts/release`")
-class StoreTests(unittest.TestCase):
+class StoreTests(TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.store = self.folder / "store"
+        super().setUp()
+        self.path = self.folder / "store"
 
     def run_heartlog(self, *arguments, given=None, may_fail=False):
-        found = subprocess.run(
-            [HEARTLOG, "--store", self.store, *arguments], input=given, capture_output=True, text=True, encoding="utf-8")
+        answer = run("--store", str(self.path), *arguments, input=given)
         if not may_fail:
-            self.assertEqual(found.returncode, 0, f"{arguments}: {found.stderr}{found.stdout[-500:]}")
-        return found.stdout
+            self.expect(0, answer)
+        return answer.out
 
     def json_lines(self, *arguments):
         return [json.loads(line) for line in self.run_heartlog(*arguments, "--json").split("\n")[:-1]]
@@ -175,7 +142,7 @@ class StoreTests(unittest.TestCase):
 
     def check(self):
         """Reads the store independently, and compares all that can be compared; answers with what it read."""
-        store = Store(self.store)
+        store = Store(self.path)
         self.assertEqual(store.problems, [])
         status, verified = self.json_lines("status")[0], self.json_lines("verify")
         summary = store.summary
@@ -223,11 +190,6 @@ class StoreTests(unittest.TestCase):
             del stream["segments"]
         self.assertEqual(before, after)
 
-    def trace(self, *arguments):
-        return subprocess.run(
-            [sys.executable, ROOT / "Scripts/make-trace.py", *map(str, arguments)],
-            stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
-
     def test_an_empty_store(self):
         self.run_heartlog("init", "--name", "")
         self.assertEqual(self.check().summary["streams"], [])
@@ -237,32 +199,32 @@ class StoreTests(unittest.TestCase):
         if not ident.is_file():
             self.skipTest("this machine has no id in a file")
         self.run_heartlog("init")
-        (line,) = [line for line in (self.store / "store").read_text().splitlines() if line.startswith("machine ")]
+        (line,) = [line for line in (self.path / "store").read_text().splitlines() if line.startswith("machine ")]
         self.assertEqual(line, "machine " + sha256(ident.read_bytes().strip()).hex())
 
     def test_the_fortnight_on_the_phone(self):
-        self.make((ROOT / "fixtures/fortnight/phone.jsonl").read_text(encoding="utf-8"))
+        self.make((FORTNIGHT / "phone.jsonl").read_text(encoding="utf-8"))
         self.check_before_and_after_sealing()
 
     def test_the_fortnight_on_the_tablet(self):
-        self.make((ROOT / "fixtures/fortnight/tablet.jsonl").read_text(encoding="utf-8"))
+        self.make((FORTNIGHT / "tablet.jsonl").read_text(encoding="utf-8"))
         self.check_before_and_after_sealing()
 
     def test_a_long_mixed_life_that_goes_on_after_sealing(self):
-        lines = self.trace(20_000).splitlines(True)
+        lines = trace(20_000).decode().splitlines(True)
         self.make("".join(lines[:9_000]))
         self.check_before_and_after_sealing()
         self.run_heartlog("apply", given="".join(lines[9_000:]))
         self.check_before_and_after_sealing()
 
     def test_a_long_life_with_papers(self):
-        self.make(self.trace(20_000, "--libraries", "papers"))
+        self.make(trace(20_000, libraries="papers").decode())
         self.check_before_and_after_sealing()
 
     def test_a_log_that_was_sealed_while_it_grew(self):
         for seed in (1, 2):
-            lines = self.trace(20_000, "--seed", seed)
-            if not self.store.exists():
+            lines = trace(20_000, seed).decode()
+            if not self.path.exists():
                 self.run_heartlog("init")
             self.run_heartlog("apply", given=lines.replace('"id":"', f'"id":"{seed}/'))
         kinds = [segment.is_sealed for segment in self.check().streams[0].segments]
@@ -284,12 +246,12 @@ class StoreTests(unittest.TestCase):
     def test_values_drawn_at_random(self):
         for seed in range(12):
             with self.subTest(seed=seed):
-                self.store = self.folder / str(seed)
+                self.path = self.folder / str(seed)
                 self.make("\n".join(random_operations(random.Random(seed))))
                 self.check_before_and_after_sealing()
 
     def write_stream(self, commits, name, data):
-        folder = self.store / "replicas" / commits[0].replica.hex()
+        folder = self.path / "replicas" / commits[0].replica.hex()
         folder.mkdir(parents=True)
         (folder / f"{commits[0].number:016}.{name}").write_bytes(data)
 
@@ -298,7 +260,7 @@ class StoreTests(unittest.TestCase):
         tree = Tree()
         for commit in commits:
             tree.append(leaf_hash(commit, [secret]))
-        self.make((ROOT / "fixtures/fortnight/phone.jsonl").read_text(encoding="utf-8"))
+        self.make((FORTNIGHT / "phone.jsonl").read_text(encoding="utf-8"))
         heads, blocks = {}, []
         for part in (commits[:2], commits[2:]):
             served = {place: salt for place, salt in secret.runs[0].items() if place[0] in [c.number for c in part]}
@@ -306,7 +268,7 @@ class StoreTests(unittest.TestCase):
             for commit in part:
                 heads |= dict(commit.heads)
         self.write_stream(commits, "sealed", sealed_segment(b"segment identity", blocks, [], name="the other"))
-        store = Store(self.store)
+        store = Store(self.path)
         self.assertEqual(store.problems, [])
         stream = next(stream for stream in store.streams if stream.replica == commits[0].replica.hex())
         self.assertEqual((stream.root, stream.name), (tree.root.hex(), "the other"))
@@ -320,11 +282,11 @@ class StoreTests(unittest.TestCase):
     def test_a_received_tail_with_frames_of_later_versions(self):
         commits, _ = foreign_commits()
         drop_withheld(commits)
-        self.make((ROOT / "fixtures/fortnight/tablet.jsonl").read_text(encoding="utf-8"))
+        self.make((FORTNIGHT / "tablet.jsonl").read_text(encoding="utf-8"))
         later = [(2, 3, b"checkpoint"), (2, 77, b""), (4, 5, b"x" * 100)]
         data = open_segment(b"another identity", commits, FOREIGN_SECRET, later, name="the other")
         self.write_stream(commits, "open", data + bytes(1000))
-        store = Store(self.store)
+        store = Store(self.path)
         self.assertEqual(store.problems, [])
         verified = {line["replica"]: line["root"] for line in self.json_lines("verify")}
         self.assertEqual({stream.replica: stream.root for stream in store.streams}, verified)
@@ -335,7 +297,7 @@ class StoreTests(unittest.TestCase):
 
     def test_an_own_tail_with_all_that_the_format_has_is_sealed(self):
         self.run_heartlog("init", "--name", "")
-        commits, _ = foreign_commits(bytes.fromhex(Store(self.store).replica))
+        commits, _ = foreign_commits(bytes.fromhex(Store(self.path).replica))
         drop_withheld(commits)
         # What the own stream had seen must be here.
         for commit in commits:

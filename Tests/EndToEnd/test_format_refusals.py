@@ -4,26 +4,20 @@ Streams with one changed byte and good checksums, with cut tails and with gaps i
 `verify` finds in each is compared with what the reader finds. $SEED tries others.
 """
 
-import json
 import os
-import pathlib
 import random
 import struct
-import subprocess
-import sys
-import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-
-import format_writer as writer  # noqa: E402
-from format_blocks import Block, Secret  # noqa: E402
-from format_editor import patched_header  # noqa: E402
-from format_encoder import encoded_block, encoded_columns, encoded_row  # noqa: E402
-from format_hashes import Tree, leaf_hash  # noqa: E402
-from format_reader import Store  # noqa: E402
-from format_segments import xxh3  # noqa: E402
-from test_format import FOREIGN_SECRET, HEARTLOG, drop_withheld, foreign_commits  # noqa: E402
+import format_writer as writer
+from format_blocks import Block, Secret
+from format_editor import patched_header
+from format_encoder import encoded_block, encoded_columns, encoded_row
+from format_hashes import Tree, leaf_hash
+from format_reader import Store
+from format_segments import xxh3
+from heartlog import TestCase, run
+from test_format import FOREIGN_SECRET, drop_withheld, foreign_commits
 
 STREAMS = 250  # of each kind
 IDENTITY = b"segment identity"
@@ -159,23 +153,18 @@ def broken_chain(chance, replica):
     return files
 
 
-@unittest.skipUnless(HEARTLOG, "no binary: set HEARTLOG_BIN, or build with `Scripts/release`")
-class RefusalTests(unittest.TestCase):
+class RefusalTests(TestCase):
     def check(self, make):
-        seed = int(os.environ.get("SEED", 2026))
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder) / "store"
-            subprocess.run([HEARTLOG, "--store", folder, "init"], check=True, capture_output=True)
-            for place in range(STREAMS):
-                replica = b"\7" + (seed + place).to_bytes(15, "big")
-                stream = folder / "replicas" / replica.hex()
-                stream.mkdir(parents=True)
-                for name, data in make(random.Random(seed + place), replica).items():
-                    (stream / name).write_bytes(data)
-            verified = subprocess.run(
-                [HEARTLOG, "--store", folder, "verify", "--json"], capture_output=True, encoding="utf-8", timeout=300)
-            theirs = {line["replica"]: line for line in map(json.loads, verified.stdout.split("\n")[:-1])}
-            store = Store(folder)
+        seed, path = int(os.environ.get("SEED", 2026)), self.folder / "store"
+        self.expect(0, run("--store", str(path), "init"))
+        for place in range(STREAMS):
+            replica = b"\7" + (seed + place).to_bytes(15, "big")
+            stream = path / "replicas" / replica.hex()
+            stream.mkdir(parents=True)
+            for name, data in make(random.Random(seed + place), replica).items():
+                (stream / name).write_bytes(data)
+        theirs = {line["replica"]: line for line in run("--store", str(path), "verify", "--json").lines}
+        store = Store(path)
         sound = 0
         for stream in store.streams:
             line = theirs[stream.replica]

@@ -102,9 +102,6 @@ class BackupTests(TestCase):
         self.addCleanup(lambda: hub.process.poll() is None and hub.end(signal.SIGKILL))
         return hub
 
-    def digest(self, store):
-        return self.expect(0, store("status", "--json")).object["digest"]
-
     def check_completed(self, start, save, restore):
         """Two devices write before the backup, three after it; the last one joined after it, too."""
         hub = start()

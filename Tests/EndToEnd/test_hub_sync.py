@@ -13,9 +13,6 @@ from hub import NEEDS_HUB, HubTestCase
 
 @NEEDS_HUB
 class HubTests(HubTestCase):
-    def digest(self, store):
-        return self.expect(0, store("status", "--json")).object["digest"]
-
     def check_same(self, *stores):
         self.assertEqual(len({self.digest(store) for store in stores}), 1)
         for store in stores:

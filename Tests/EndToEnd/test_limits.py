@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import unittest
 
-from heartlog import Store, TestCase
+from heartlog import TestCase
 
 
 class ManyDevicesTests(TestCase):

@@ -2,7 +2,6 @@
 
 import json
 import random
-import sys
 import threading
 import time
 import unittest

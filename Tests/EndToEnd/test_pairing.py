@@ -38,9 +38,6 @@ class PairingTests(TestCase):
     def epochs(self, store):
         return self.expect(0, store("keys", "--json")).lines
 
-    def replica(self, store):
-        return self.expect(0, store("status", "--json")).object["replica"]
-
     def fingerprint(self, store):
         devices = self.expect(0, store("devices", "--keys", "--json")).lines
         own = next(device for device in devices if device["isOwn"])

@@ -68,9 +68,6 @@ class RefusedRunTests(TestCase):
         self.peer = self.stores[self.replicas[1]]
         self.expect(0, self.peer("sync", self.stores[self.replicas[0]].path))
 
-    def replica(self, store):
-        return self.expect(0, store("status", "--json")).object["replica"]
-
     def check(self, store, answer, refused):
         report = answer.object
         self.assertEqual([(stream["replica"], stream["cause"], stream["firstCommit"]) for stream in report["skipped"]],

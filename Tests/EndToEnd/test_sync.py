@@ -7,13 +7,12 @@ import random
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
 import unittest
 
-from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment, model, run, seed
+from heartlog import BINARY, SECONDS_MAX, Store, TestCase, environment, model, seed
 
 KILLS = int(os.environ.get("KILLS") or 40)
 OPERATIONS = int(os.environ.get("OPERATIONS") or 20_000)
@@ -39,15 +38,6 @@ class SyncTestCase(TestCase):
         if count:
             self.expect(0, store.apply(operations(chance or random.Random(name), count, name)))
         return store
-
-    def serving(self, store):
-        return "exec:" + " ".join(shlex.quote(word) for word in (BINARY, "--store", store.path, "serve", "--stdio"))
-
-    def sync(self, store, peer, *options, code=0):
-        return self.expect(code, store("sync", peer, "--json", *options))
-
-    def digest(self, store):
-        return self.expect(0, store("status", "--json")).object["digest"]
 
     def check_same(self, *stores):
         """One digest, that of the log replayed; one root a stream; and sound."""

@@ -11,9 +11,6 @@ def event(line):
 
 
 class UndoTests(TestCase):
-    def digest(self, store):
-        return self.expect(0, store("status", "--json")).object["digest"]
-
     def assert_keys(self, value, *names):
         self.assertEqual(list(value), list(names))
 
