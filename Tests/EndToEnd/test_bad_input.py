@@ -1,7 +1,5 @@
 """What is wrong with the input, the store or the disk is said in a sentence, with the right exit code, and loses nothing."""
 
-import ctypes
-import ctypes.util
 import fcntl
 import gzip
 import os
@@ -13,20 +11,13 @@ import threading
 import unittest
 
 import strace
+from format_segments import xxh3
 from heartlog import BINARY, Store, TestCase, lines, run, trace
 
 USAGE, BAD_INPUT, NO_STORE, CANNOT_CREATE, INPUT_OUTPUT, TRY_AGAIN = 64, 65, 66, 73, 74, 75
 NOBODY = 65534
 
 GOOD = '{"op":"add","library":"papers","id":"good"}'
-
-
-def checksum(data):
-    """XXH3-64 with seed 0, as the file `store` has it."""
-    library = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
-    library.XXH3_64bits.restype = ctypes.c_uint64
-    library.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    return b"checksum %016x\n" % library.XXH3_64bits(data, len(data))
 
 
 def tree(folder):
@@ -141,6 +132,7 @@ class StorePlaceTests(TestCase):
         path = pathlib.Path(store.path) / "store"
         text = path.read_bytes()
         head = text[:text.rindex(b"checksum ")]
+        checksum = lambda head: b"checksum %016x\n" % xxh3(head, 0)
         self.assertEqual(text, head + checksum(head))  # else this test would try something else
         head = head.replace(b"heartlog 1\n", b"heartlog 2\n")
         path.write_bytes(head + checksum(head))

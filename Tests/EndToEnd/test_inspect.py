@@ -19,6 +19,7 @@ import time
 import unittest
 
 import chromium
+from format_decoder import decompressed
 from heartlog import FORTNIGHT, SECONDS_MAX, run, seed
 from hostile import Hostile
 from inspector import SHIFT, Inspector, Window, axe
@@ -1425,7 +1426,7 @@ class FileTests(FileTestCase):
         (encoded,) = re.findall(r'<script type="application/json" id="heartlog-data">([^<]*)</script>', path.read_text())
         packed = base64.b64decode(encoded)
         length = int.from_bytes(packed[:4], "little")
-        return json.loads(lz4_block(packed[4:], length))
+        return json.loads(decompressed(packed[4:], length))
 
     def test_the_file_is_replaced_and_keeps_its_mode(self):
         store = self.shared("fortnight")
@@ -1474,34 +1475,6 @@ def without(value, names):
     if isinstance(value, dict):
         return {name: without(one, names) for name, one in value.items() if name not in names}
     return [without(one, names) for one in value] if isinstance(value, list) else value
-
-
-def lz4_block(block, length):
-    """A block of LZ4, decoded: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md"""
-    output, place = bytearray(), 0
-
-    def extended(count):
-        nonlocal place
-        byte = 255 if count == 15 else 0
-        while byte == 255:
-            byte = block[place]
-            place += 1
-            count += byte
-        return count
-    while place < len(block):
-        token = block[place]
-        place += 1
-        literals = extended(token >> 4)
-        output += block[place:place + literals]
-        place += literals
-        if place == len(block):
-            break
-        offset = int.from_bytes(block[place:place + 2], "little")
-        place += 2
-        for _ in range(extended(token & 15) + 4):
-            output.append(output[-offset])
-    assert len(output) == length, "the length is not that of the block"
-    return bytes(output)
 
 
 @NEEDS_CHROMIUM
