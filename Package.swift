@@ -17,7 +17,8 @@ func linux(_ library: String) -> Target.Dependency {
 
 func libraryTests(_ name: String, alsoUsing others: [Target.Dependency] = []) -> Target {
   .testTarget(
-    name: name, dependencies: ["HeartlogLibraries", "HeartlogInterchange", "LibraryTestSupport"] + others,
+    name: name,
+    dependencies: ["HeartlogLibraries", "HeartlogInterchange", "LibraryTestSupport", "TestSupport"] + others,
     swiftSettings: settings)
 }
 
@@ -124,9 +125,11 @@ let package = Package(
       name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogSync", "HeartlogTesting"],
       swiftSettings: settings),
 
+    // What tests of all kinds share.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     // The lab: what looks for promises that are not kept. No products.
     .target(
-      name: "HeartlogCrashModel", dependencies: ["HeartlogFiles", "HeartlogFormat"],
+      name: "HeartlogCrashModel", dependencies: ["HeartlogFiles", "HeartlogFormat", "TestSupport"],
       path: "Tests/Lab/CrashModel",
       swiftSettings: settings),
     .target(
@@ -146,7 +149,7 @@ let package = Package(
       dependencies: [
         "HeartlogFiles", "HeartlogFormat", "HeartlogEngine", "HeartlogState", "Heartlog",
         "HeartlogLibraries", "HeartlogInterchange", "HeartlogSync", "HeartlogCrashModel", "HeartlogSimulator",
-        "HeartlogCLI",
+        "HeartlogCLI", "TestSupport",
       ],
       path: "Tests/Lab/Fuzzing", swiftSettings: settings),
     .executableTarget(
@@ -159,13 +162,16 @@ let package = Package(
     .testTarget(
       name: "HeartlogTracingTests", dependencies: ["HeartlogSync", "HeartlogTesting", "HeartlogCrashModel"],
       swiftSettings: settings),
-    .testTarget(name: "HeartlogFormatTests", dependencies: ["HeartlogFormat"], swiftSettings: settings),
     .testTarget(
-      name: "HeartlogEngineTests", dependencies: ["HeartlogEngine", "HeartlogCrashModel"],
+      name: "HeartlogFormatTests", dependencies: ["HeartlogFormat", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogEngineTests", dependencies: ["HeartlogEngine", "HeartlogCrashModel", "TestSupport"],
       swiftSettings: settings),
-    .testTarget(name: "HeartlogStateTests", dependencies: ["HeartlogState"], swiftSettings: settings),
     .testTarget(
-      name: "HeartlogTests", dependencies: ["Heartlog", "HeartlogTesting", "HeartlogCrashModel"],
+      name: "HeartlogStateTests", dependencies: ["HeartlogState", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogTests",
+      dependencies: ["Heartlog", "HeartlogTesting", "HeartlogCrashModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogTestingTests", dependencies: ["HeartlogTesting"], swiftSettings: settings),
@@ -200,12 +206,12 @@ let package = Package(
       name: "HeartlogSyncTests",
       dependencies: [
         "HeartlogSync", "HeartlogFormat", "HeartlogEngine", "HeartlogTesting", "HeartlogCrashModel",
-        "HeartlogSimulator",
+        "HeartlogSimulator", "TestSupport",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogHubTests",
-      dependencies: ["HeartlogSync", "HeartlogTesting", "HeartlogSimulator"],
+      dependencies: ["HeartlogSync", "HeartlogTesting", "HeartlogSimulator", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogHubServerTests",
@@ -245,8 +251,7 @@ let package = Package(
     .testTarget(
       name: "AppleBranchesTests",
       dependencies: [
-        "AppleBranches", "AppleTracing", "HeartlogFormat",
-        "Heartlog",
+        "AppleBranches", "AppleTracing", "HeartlogFormat", "Heartlog", "TestSupport",
       ],
       swiftSettings: settings),
   ]

@@ -1,5 +1,6 @@
 @testable import AppleBranches
 @testable import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("Ed25519 of CryptoKit, compared with libcrypto")

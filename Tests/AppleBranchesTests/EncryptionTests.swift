@@ -1,5 +1,6 @@
 @testable import AppleBranches
 @testable import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("X25519, HKDF and ChaCha20-Poly1305 of CryptoKit, compared with libcrypto")

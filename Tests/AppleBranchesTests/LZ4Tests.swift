@@ -1,5 +1,6 @@
 import AppleBranches
 import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("LZ4 of the Compression framework, compared with liblz4")

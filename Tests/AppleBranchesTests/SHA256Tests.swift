@@ -1,5 +1,6 @@
 import AppleBranches
 import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("SHA-256 of CryptoKit, compared with libcrypto")

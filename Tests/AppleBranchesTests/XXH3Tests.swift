@@ -1,5 +1,6 @@
 import AppleBranches
 import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("XXH3-64 in Swift, compared with libxxhash")

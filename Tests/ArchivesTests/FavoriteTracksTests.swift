@@ -1,6 +1,7 @@
 import Foundation
 import Heartlog
 import LibraryTestSupport
+import TestSupport
 import Testing
 
 @testable import HeartlogLibraries
@@ -166,7 +167,7 @@ struct FavoriteTracksTests {
 
   @Test("tracks: any moves give what an array gives", arguments: 1...8 as ClosedRange<UInt64>)
   func anyMoves(seed: UInt64) throws {
-    var random = Generator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var model: [String] = []
     for name in ["a", "b", "c", "d", "e", "f"] {
       try append(name)
@@ -326,18 +327,5 @@ struct FavoriteTracksTests {
     #expect(titles == "adbc")
     try playlist.move(from: 0, to: 2)
     #expect(titles == "dbac")
-  }
-}
-
-/// SplitMix64, by Sebastiano Vigna.
-private struct Generator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import HeartlogLibraries
 import LibraryTestSupport
+import TestSupport
 import Testing
 
 @Suite("cities: order, grouping and search")
@@ -81,7 +82,7 @@ struct CitySearchTests {
 
   @Test("the index finds what a loop over the names finds", arguments: 1...20)
   func againstTheLoop(seed: UInt64) {
-    var random = SearchGenerator(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let letters = [
       "a", "A", "b", "é", "e", "e\u{301}", "z\u{327}", " ", "ß", "I", "İ", "한", "ㅎ", "\u{1112}\u{1161}",
     ]
@@ -127,19 +128,5 @@ struct CitySearchTests {
       let expected = list.indices.filter { folded[$0].starts(with: key) }.map { list[$0].id }
       #expect(cities.search(prefix: query).map(\.id) == expected, "\(query)")
     }
-  }
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-private struct SearchGenerator: RandomNumberGenerator {
-  var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    return z ^ z >> 31
   }
 }

@@ -1,5 +1,6 @@
 import HeartlogFormat
 import HeartlogFiles
+import TestSupport
 import Testing
 
 @testable import HeartlogEngine

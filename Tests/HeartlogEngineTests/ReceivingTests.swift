@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
 import Synchronization

@@ -1,6 +1,7 @@
 import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
+import TestSupport
 import Testing
 
 @testable import HeartlogEngine

@@ -1,5 +1,6 @@
 import HeartlogCrashModel
 import HeartlogFiles
+import TestSupport
 import Testing
 
 #if canImport(Darwin)

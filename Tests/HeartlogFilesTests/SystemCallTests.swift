@@ -1,3 +1,4 @@
+import HeartlogCrashModel
 import HeartlogFormat
 import Testing
 

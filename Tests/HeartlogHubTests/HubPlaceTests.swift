@@ -1,6 +1,7 @@
 import Heartlog
 import HeartlogTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -67,7 +68,7 @@ struct HubPlaceTests {
   @Test("whoever continues from each cursor knows all that is there", arguments: 1...4 as ClosedRange<UInt64>)
   func continuing(seed: UInt64) throws {
     let objects = try FakeHubPlace().objects()
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var present: [String: UInt64?] = [:]
     var catalogue = ObjectCatalogue()
     // A commit's number is 1 or more, and a hub takes no other name.

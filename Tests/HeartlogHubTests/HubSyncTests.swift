@@ -2,6 +2,7 @@ import Heartlog
 import HeartlogFormat
 import HeartlogSync
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -64,7 +65,7 @@ struct HubSyncTests {
   @Test("have the same favorites afterwards, and one vault", arguments: 2...3, 1...3 as ClosedRange<UInt64>)
   func converge(count: Int, seed: UInt64) throws {
     let (_, devices, carriers) = try admitted(count, seed: seed)
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<60 {
       let index = Int.random(in: 0..<count, using: &random)
       if Bool.random(using: &random) {
@@ -255,7 +256,7 @@ struct HubSyncTests {
     }
     let truth = place.hub.objects
     #expect(devices[0].digest == devices[1].digest && truth.count > 4)
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<20 {
       let name = try #require(truth.keys.sorted().randomElement(using: &random) as String?)
       var bytes = try #require(truth[name])

@@ -1,5 +1,6 @@
 import HeartlogFormat
 import HeartlogState
+import TestSupport
 import Testing
 
 @Suite("Catalog merge")

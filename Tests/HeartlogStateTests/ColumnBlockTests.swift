@@ -1,5 +1,6 @@
 import HeartlogFormat
 import HeartlogState
+import TestSupport
 import Testing
 
 @Suite("Blocks in columns and their commits make one state")

@@ -1,4 +1,5 @@
 import HeartlogFormat
+import TestSupport
 
 /// Commits of several replicas with skewed clocks that hear of each other now and then.
 struct History {

@@ -1,4 +1,5 @@
 import HeartlogFormat
+import TestSupport
 import Testing
 
 @testable import HeartlogState

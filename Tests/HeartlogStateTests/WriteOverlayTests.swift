@@ -1,4 +1,5 @@
 import HeartlogFormat
+import TestSupport
 @testable import HeartlogState
 import Testing
 

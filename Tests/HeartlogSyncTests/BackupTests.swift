@@ -4,6 +4,7 @@ import HeartlogFiles
 import HeartlogFormat
 import HeartlogTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -163,7 +164,7 @@ struct BackupTests {
     try Self.write(40, to: phone, tag: "second")
     _ = try phone.backup(to: path, on: files)
     let seed = SeededRandom.testSeed()
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let isFolder = path == "/folder"
     let paths = try isFolder ? tree(path) : [path]
     let sound = try Dictionary(uniqueKeysWithValues: paths.map { ($0, try bytes($0)) })
@@ -247,7 +248,7 @@ struct BackupTests {
   func interrupted(path: String) throws {
     let phone = try Self.filled()
     let seed = SeededRandom.testSeed()
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var last: Digest?
     for round in 0..<60 {
       try Self.write(Int.random(in: 1...5, using: &random), to: phone, tag: "\(round)-")

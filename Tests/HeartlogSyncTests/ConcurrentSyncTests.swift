@@ -3,6 +3,7 @@ import Heartlog
 import HeartlogFiles
 import HeartlogTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -44,7 +45,7 @@ struct ConcurrentSyncTests {
       }
       for thread in 0..<2 {
         start("syncing \(number) \(thread)") {
-          var chance = SeededRandomSource(seed: seed &+ UInt64(number * 2 + thread))
+          var chance = SeededGenerator(seed: seed &+ UInt64(number * 2 + thread))
           for _ in 0..<rounds {
             note {
               let peer = (number + Int.random(in: 1..<stores.count, using: &chance)) % stores.count

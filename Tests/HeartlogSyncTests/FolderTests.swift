@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogFiles
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -159,7 +160,7 @@ struct FolderTests {
     "folders that a slow syncing program copies late, partly and out of order lead to the same",
     arguments: 1...8)
   func delays(seed: UInt64) throws {
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let stores = try (1...3).map { try device($0, 3) }
     let folders = ["/a", "/b", "/c"]
     for folder in folders { try files.createDirectory(folder) }

@@ -3,6 +3,7 @@ import HeartlogCrashModel
 import HeartlogFiles
 import HeartlogTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -101,7 +102,7 @@ struct FuzzedDialogueTests {
   }
 
   private static func mutate(
-    _ messages: [RawMessage], _ others: [RawMessage], _ chance: inout SeededRandomSource
+    _ messages: [RawMessage], _ others: [RawMessage], _ chance: inout SeededGenerator
   ) -> [UInt8] {
     var messages = messages
     for _ in 0..<Int.random(in: 1...3, using: &chance) where !messages.isEmpty {
@@ -148,7 +149,7 @@ struct FuzzedDialogueTests {
   @Test(
     "a session ends, and its store is sound", arguments: [1, 2, 3, SeededRandom.testSeed()])
   func fuzzed(seed: UInt64) throws {
-    var chance = SeededRandomSource(seed: seed)
+    var chance = SeededGenerator(seed: seed)
     let recordings = try Self.recordings()
     let others = recordings.flatMap(\.messages)
     var succeeded = 0

@@ -2,6 +2,7 @@ import Dispatch
 import Heartlog
 import HeartlogFormat
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -419,7 +420,7 @@ struct HostilePairingTests {
     #expect(run(phone, reading: [], silent: true).error?.code == .timedOut)
     let banner = run(phone, reading: Array("Welcome to this machine\n".utf8)).error
     #expect(banner?.code == .peer && banner?.message.contains("Welcome to this machine") == true)
-    var random = SeededRandomSource(seed: 7)
+    var random = SeededGenerator(seed: 7)
     for _ in 0..<200 {
       let bytes = (0..<64).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
       for role in [SyncSession.Role.calling, .serving] {

@@ -4,6 +4,7 @@ import Heartlog
 import HeartlogFiles
 import HeartlogTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -76,7 +77,7 @@ struct PlaceTests {
     arguments: ObjectPlace.Kind.allCases, 1...4 as ClosedRange<UInt64>)
   func continuing(kind: ObjectPlace.Kind, seed: UInt64) throws {
     let objects = try ObjectPlace(kind).objects
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var present: [String: UInt64?] = [:]
     var catalogue = ObjectCatalogue()
     for step in 0..<300 as Range<UInt64> {
@@ -211,8 +212,8 @@ struct FaultyObjectsTests {
     "many devices converge, whatever is lost, late, repeated and out of order",
     arguments: [3, 10, 25], 1...3 as ClosedRange<UInt64>)
   func converge(percent: Int, seed: UInt64) throws {
-    var random = SeededRandomSource(seed: seed &* 1_000 + UInt64(percent))
-    let faults = Mutex(SeededRandomSource(seed: seed))
+    var random = SeededGenerator(seed: seed &* 1_000 + UInt64(percent))
+    let faults = Mutex(SeededGenerator(seed: seed))
     let objects = MemoryPlace(pageMax: 7, random: { faults.withLock { $0.next() } })
     var devices: [(store: FavoritesStore, carrier: PlaceCarrier)] = []
     let clock = ManualClock()

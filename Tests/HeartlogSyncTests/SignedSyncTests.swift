@@ -1,5 +1,6 @@
 import HeartlogFiles
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -343,7 +344,7 @@ struct SignedSyncTests {
 
   @Test("who joins takes the vault of the other, even of a store that is new and empty")
   func joinsAnything() {
-    var generator = SeededRandomSource(seed: 8)
+    var generator = SeededGenerator(seed: 8)
     let ids = (0..<2).map { _ in VaultID.random(using: &generator) }
     // Of equals, the smaller id would win.
     let (small, large) = (min(ids[0], ids[1]), max(ids[0], ids[1]))
@@ -357,7 +358,7 @@ struct SignedSyncTests {
 
   @Test("both ends come to the same vault, whatever they are")
   func symmetry() {
-    var generator = SeededRandomSource(seed: 7)
+    var generator = SeededGenerator(seed: 7)
     let ids = (0..<3).map { _ in VaultID.random(using: &generator) }
     var sides: [VaultAgreement.Side?] = [nil]
     for id in ids {

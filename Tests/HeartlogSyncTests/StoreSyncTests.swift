@@ -2,6 +2,7 @@ import HeartlogCrashModel
 import Heartlog
 import HeartlogFiles
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -75,7 +76,7 @@ struct StoreSyncTests {
     "three stores that sync in random pairs, and through a folder, agree",
     arguments: ObjectPlace.Kind.allCases, [1, 2, 3] as [UInt64])
   func pairs(kind: ObjectPlace.Kind, seed: UInt64) throws {
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let clock = ManualClock()
     let stores = [try store(1, clock), try store(2, clock), try store(3, clock)]
     let files = try ObjectPlace(kind)

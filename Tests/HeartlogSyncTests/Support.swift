@@ -2,6 +2,7 @@ import Foundation
 import HeartlogCrashModel
 import HeartlogFiles
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -16,21 +17,7 @@ import Testing
   import Glibc
 #endif
 
-/// Random texts that are the same in every run.
-struct SeededRandomSource: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  // SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension SeededGenerator {
   mutating func text(_ count: Int) -> String {
     String((0..<count).map { _ in Character(Unicode.Scalar(UInt8.random(in: 0x21...0x7E, using: &self))) })
   }

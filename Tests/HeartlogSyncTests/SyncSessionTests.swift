@@ -3,6 +3,7 @@ import Heartlog
 import HeartlogCrashModel
 import HeartlogFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HeartlogSync
@@ -122,7 +123,7 @@ struct SyncSessionTests {
     let (one, other) = try FavoritesStore.phoneAndTablet(eventsPerRun: 100)
     for (store, tag) in [(one, "a"), (other, "b")] {
       // Texts that hardly compress.
-      var random = SeededRandomSource(seed: UInt64(tag.utf8.first ?? 0))
+      var random = SeededGenerator(seed: UInt64(tag.utf8.first ?? 0))
       for _ in 0..<300 { try store.write(1, tag: tag, title: random.text(4_000)) }
     }
     let channels = overPipes ? try Pipes.channels() : nil

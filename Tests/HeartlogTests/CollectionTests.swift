@@ -1,5 +1,6 @@
 import Foundation
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -14,7 +15,7 @@ struct CollectionTests {
     var generator = SystemRandomNumberGenerator()
     let seed = UInt64.random(in: 0 ... .max, using: &generator)
     print("order keys: seed \(seed)")
-    var random = Seeded(seed)
+    var random = SeededGenerator(seed: seed)
     var keys: [OrderKey] = []
     for _ in 0..<2_000 {
       let place = Int.random(in: 0...keys.count, using: &random)
@@ -34,18 +35,6 @@ struct CollectionTests {
     for _ in 0..<1_000 { behind = OrderKey.between(behind, nil) }
     #expect(behind?.text.utf8.count ?? .max <= 40)
     for text in ["", "0", "a0", "a b", "é"] { #expect(OrderKey(text) == nil) }
-  }
-
-  private struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
   }
 
   @Test("items keep the order they are given, in several collections, favorite or not")
@@ -154,7 +143,7 @@ struct CollectionTests {
     "what a list hands over moves and goes as SwiftUI shows it, in one commit",
     arguments: 1...3 as ClosedRange<UInt64>)
   func offsets(seed: UInt64) throws {
-    var chance = Chance(source: SeededRandom(seed: seed))
+    var chance = SeededGenerator(seed: seed)
     let store = try test.open()
     let collection = try store.library("papers").collection("c")
     for number in 0..<9 { try collection.insert("\(number)") }

@@ -1,6 +1,7 @@
 import Foundation
 import Heartlog
 import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("Items become fields, and fields items")
@@ -87,7 +88,7 @@ struct FieldCodingTests {
   @Test("dates of whole milliseconds stay what they are, others are rounded down", arguments: [UInt64(1), 2])
   func dates(seed: UInt64) throws {
     struct Item: Codable { var date: Date }
-    var generator = Generator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     for _ in 0..<5_000 {
       let time = Milliseconds.random(
         in: Limits.dateMillisecondsMin...Limits.dateMillisecondsMax, using: &generator)
@@ -158,7 +159,7 @@ struct FieldCodingTests {
 
   @Test("a number comes back as itself, or is refused with its field")
   func exactNumbers() throws {
-    var generator = Generator(state: 7)
+    var generator = SeededGenerator(seed: 7)
     for bits in 0..<64 {
       for _ in 0..<8 {
         let number = UInt64.random(in: .min ... .max, using: &generator) >> UInt64(bits)
@@ -339,18 +340,5 @@ struct FieldCodingTests {
       try FieldDecoder.decode(
         Holder.self, id: "x", isFavorite: true, favoritedDate: nil,
         fields: FieldEncoder.fields(of: Holder(many: many))) == Holder(many: many))
-  }
-}
-
-/// Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
-private struct Generator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
   }
 }

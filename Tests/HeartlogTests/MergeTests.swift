@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @Suite("Devices that wrote apart")
@@ -168,7 +169,7 @@ struct MergeTests {
     arguments: 1...8 as ClosedRange<UInt64>)
   func anyDelivery(seed: UInt64) throws {
     print("deliveries: seed \(seed)")
-    var generator = Chance(source: SeededRandom(seed: seed))
+    var generator = SeededGenerator(seed: seed)
     let count = Int.random(in: 2...5, using: &generator)
     let clocks = (0..<count).map { _ in ManualClock() }
     let stores = try clocks.enumerated().map { index, clock in

@@ -1,5 +1,6 @@
 import Heartlog
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import HeartlogState
@@ -73,7 +74,7 @@ extension PastModel.Item {
 @Suite("The past of several devices")
 struct PastModelTests {
   /// A store with the commits of three devices whose clocks go wrong, partly sealed and with snapshots.
-  private static func store(using generator: inout Chance, seed: UInt64) throws -> FavoritesStore {
+  private static func store(using generator: inout SeededGenerator, seed: UInt64) throws -> FavoritesStore {
     let clocks = (0..<3).map { _ in ManualClock() }
     let stores = try clocks.enumerated().map { index, clock in
       try FavoritesStore.inMemory(clock: clock, seed: seed * 10 + UInt64(index))
@@ -107,7 +108,8 @@ struct PastModelTests {
     return stores[0]
   }
 
-  private static func moment(_ commits: [Commit], using generator: inout Chance) throws -> LogMoment {
+  private static func moment(_ commits: [Commit], using generator: inout SeededGenerator) throws -> LogMoment
+  {
     let commit = try #require(commits.randomElement(using: &generator))
     switch Int.random(in: 0..<3, using: &generator) {
     case 0: return .milliseconds(commit.wallTime + Milliseconds.random(in: -1...1, using: &generator))
@@ -122,7 +124,7 @@ struct PastModelTests {
     arguments: 1...4 as ClosedRange<UInt64>)
   func model(seed: UInt64) throws {
     print("SEED=\(seed)")
-    var generator = Chance(source: SeededRandom(seed: seed))
+    var generator = SeededGenerator(seed: seed)
     let store = try Self.store(using: &generator, seed: seed)
     var commits: [Commit] = []
     let log = try store.readLog()
@@ -162,7 +164,7 @@ struct PastModelTests {
     arguments: 1...4 as ClosedRange<UInt64>)
   func histories(seed: UInt64) throws {
     print("SEED=\(seed)")
-    var generator = Chance(source: SeededRandom(seed: seed))
+    var generator = SeededGenerator(seed: seed)
     let store = try Self.store(using: &generator, seed: seed)
     var conflicts: [Conflict] = []
     var losses = 0

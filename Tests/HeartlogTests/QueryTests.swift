@@ -1,5 +1,6 @@
 import HeartlogTesting
 import Observation
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -251,7 +252,7 @@ struct QueryTests {
     arguments: 1...16 as ClosedRange<UInt64>)
   func generated(seed: UInt64) async throws {
     print("query: seed \(seed)")
-    var random = Chance(source: SeededRandom(seed: seed))
+    var random = SeededGenerator(seed: seed)
     let store = try test.open()
     let records = try store.records
     let queue = try records.library.collection("queue")

@@ -1,4 +1,5 @@
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -9,7 +10,7 @@ struct StatisticsTests {
 
   /// Stores with the commits of all of them, in open and in sealed segments, merged from runs that lie across each other.
   private static func stores(seed: UInt64) throws -> [FavoritesStore] {
-    var chance = Chance(source: SeededRandom(seed: seed))
+    var chance = SeededGenerator(seed: seed)
     let clocks = (0..<3).map { _ in ManualClock() }
     let stores = try (0..<3).map {
       try FavoritesStore.inMemory(clock: clocks[$0], seed: seed * 10 + UInt64($0))

@@ -54,9 +54,3 @@ extension FavoritesStore {
     return commits
   }
 }
-
-/// The numbers of a seed, for whatever is drawn at random.
-struct Chance: RandomNumberGenerator {
-  let source: SeededRandom
-  mutating func next() -> UInt64 { source.next() }
-}

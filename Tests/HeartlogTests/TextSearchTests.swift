@@ -1,5 +1,6 @@
 import Foundation
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -45,7 +46,7 @@ struct TextSearchTests {
 
   @Test("finds what strings find, whatever the texts are made of", arguments: 1...4)
   func equalToStrings(seed: UInt64) throws {
-    var chance = Chance(source: SeededRandom(seed: seed))
+    var chance = SeededGenerator(seed: seed)
     func text(_ counts: ClosedRange<Int>) -> String {
       let isPlain = Int.random(in: 0..<3, using: &chance) == 0
       return (0..<Int.random(in: counts, using: &chance)).map { _ in
@@ -78,7 +79,7 @@ struct TextSearchTests {
   }
 
   /// A piece of a text, in capitals or small letters.
-  private func needle(of text: String, _ chance: inout Chance) -> String {
+  private func needle(of text: String, _ chance: inout SeededGenerator) -> String {
     let scalars = Array(text.unicodeScalars)
     let start = Int.random(in: 0...scalars.count, using: &chance)
     let end = Int.random(in: start...min(scalars.count, start + 6), using: &chance)
@@ -194,7 +195,7 @@ struct TextSearchTests {
     "a library's favorites are searched as their states are, from memory, from a snapshot and inside of write"
   )
   func inStore() throws {
-    var chance = Chance(source: SeededRandom(seed: 5))
+    var chance = SeededGenerator(seed: 5)
     let test = TestStore()
     var store = try test.open()
     func write(_ count: Int) throws {

@@ -4,6 +4,7 @@ import Heartlog
 import HeartlogLibraries
 import HeartlogSync
 import LibraryTestSupport
+import TestSupport
 import Testing
 
 /// Item types drawn at random: which keys they have, of which types, and where their ids come from.
@@ -13,7 +14,7 @@ struct GeneratedItemsTests {
     "come back from memory, the log, a snapshot, a file and another device as they were, or are refused",
     arguments: 1...60 as ClosedRange<UInt64>)
   func roundTrips(seed: UInt64) throws {
-    var chance = Chance(seed)
+    var chance = SeededGenerator(seed: seed)
     let shape = Shape(&chance)
     try Shape.$current.withValue(shape) {
       switch seed % 4 {
@@ -26,7 +27,7 @@ struct GeneratedItemsTests {
   }
 
   private func check<ID: Drawn & FavoriteID>(
-    _ type: Shaped<ID>.Type, _ seed: UInt64, _ chance: inout Chance
+    _ type: Shaped<ID>.Type, _ seed: UInt64, _ chance: inout SeededGenerator
   ) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "items-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -92,24 +93,9 @@ struct GeneratedItemsTests {
   }
 }
 
-/// Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
-private struct Chance: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
-  }
-}
-
 /// A value that is drawn at random.
 private protocol Drawn: Codable, Hashable, Sendable {
-  init(_ chance: inout Chance)
+  init(_ chance: inout SeededGenerator)
 }
 
 /// The properties of a type.
@@ -131,7 +117,7 @@ private struct Shape: Sendable, CustomStringConvertible {
 
   private init() {}
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededGenerator) {
     encodesID = Bool.random(using: &chance)
     for key in Self.keys.filter({ $0 != "own" }) where Bool.random(using: &chance) {
       if key == "id", encodesID { continue }
@@ -164,7 +150,7 @@ private struct Shaped<ID: Drawn & FavoriteID>: Codable, Identifiable, Sendable, 
 
   var id: ID { own }
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededGenerator) {
     own = ID(&chance)
     for property in Shape.current.properties {
       if property.isOptional, Bool.random(using: &chance) { continue }
@@ -244,7 +230,7 @@ private struct Pair: Drawn, FavoriteID {
   var left: Int
   var right: String
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededGenerator) {
     (left, right) = (Int(&chance), ["x", "y"].randomElement(using: &chance) ?? "")
   }
 
@@ -262,7 +248,7 @@ private enum Choice: Drawn {
   case text(String)
   case both(first: Date, second: [Part?])
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededGenerator) {
     switch Int.random(in: 0..<3, using: &chance) {
     case 0: self = .none
     case 1: self = .text(String(&chance))
@@ -277,7 +263,7 @@ private struct Part: Drawn {
   var link: URL
   var table: [String: Int]
 
-  init(_ chance: inout Chance) {
+  init(_ chance: inout SeededGenerator) {
     id = Int(&chance)
     isFavorite = Bool.random(using: &chance) ? nil : String(&chance)
     link = URL(&chance)
@@ -286,7 +272,7 @@ private struct Part: Drawn {
 }
 
 extension String: Drawn {
-  fileprivate init(_ chance: inout Chance) {
+  fileprivate init(_ chance: inout SeededGenerator) {
     self =
       ["a", "é", "e\u{301}", "7", "2020-01-01T00:00:00.000Z", "true", "x/y", "{}", "🐕"].randomElement(
         using: &chance)
@@ -295,38 +281,40 @@ extension String: Drawn {
 }
 
 extension Int: Drawn {
-  fileprivate init(_ chance: inout Chance) { self = Int.random(in: -3...9, using: &chance) }
+  fileprivate init(_ chance: inout SeededGenerator) { self = Int.random(in: -3...9, using: &chance) }
 }
 
 extension Double: Drawn {
-  fileprivate init(_ chance: inout Chance) { self = Double(Int.random(in: -9...9, using: &chance)) / 4 }
+  fileprivate init(_ chance: inout SeededGenerator) {
+    self = Double(Int.random(in: -9...9, using: &chance)) / 4
+  }
 }
 
 extension Bool: Drawn {
-  fileprivate init(_ chance: inout Chance) { self = Bool.random(using: &chance) }
+  fileprivate init(_ chance: inout SeededGenerator) { self = Bool.random(using: &chance) }
 }
 
 extension Date: Drawn {
-  fileprivate init(_ chance: inout Chance) {
+  fileprivate init(_ chance: inout SeededGenerator) {
     self.init(timeIntervalSince1970: Double(Int.random(in: 0..<9_000_000, using: &chance)) / 1_000)
   }
 }
 
 extension URL: Drawn {
-  fileprivate init(_ chance: inout Chance) {
+  fileprivate init(_ chance: inout SeededGenerator) {
     self.init(filePath: "/files/\(Int.random(in: 0..<9, using: &chance))")
   }
 }
 
 extension UUID: Drawn {
-  fileprivate init(_ chance: inout Chance) {
+  fileprivate init(_ chance: inout SeededGenerator) {
     let byte = UInt8.random(in: 0...9, using: &chance)
     self.init(uuid: (byte, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
   }
 }
 
 extension Array: Drawn where Element: Drawn {
-  fileprivate init(_ chance: inout Chance) {
+  fileprivate init(_ chance: inout SeededGenerator) {
     self = (0..<Int.random(in: 0..<3, using: &chance)).map { _ in Element(&chance) }
   }
 }

@@ -9,6 +9,7 @@ import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HeartlogEngine

@@ -1,4 +1,5 @@
 @testable import HeartlogFormat
+import TestSupport
 import Testing
 
 /// Whom an invitation lets in, whatever the order in which its objects come.

@@ -1,4 +1,5 @@
 @testable import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("Encrypted objects")

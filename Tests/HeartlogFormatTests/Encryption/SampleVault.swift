@@ -1,4 +1,5 @@
 @testable import HeartlogFormat
+import TestSupport
 import Testing
 
 /// A vault with some devices, all of it derived from a seed.

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import HeartlogFormat
 
 /// Makes streams of commits that use every part of the format.

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import HeartlogFormat
 
 /// Makes the stream of somebody who collects papers and listens to books: about 14 % adds, the first of each

@@ -1,4 +1,5 @@
 @testable import HeartlogFormat
+import TestSupport
 import Testing
 
 @Suite("JSON has one canonical form, that of RFC 8785")
@@ -77,7 +78,7 @@ struct JSONCanonicalTests {
 
   @Test("names sort as their UTF-16 code units do", arguments: [UInt64(1), 2, 3])
   func generatedNames(seed: UInt64) throws {
-    var generator = JSONGenerator(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     let letters: [Character] = [
       "a", "b", "\u{7F}", "é", "€", "\u{D7FF}", "\u{E000}", "\u{FFFD}", "😀", "\u{10FFFF}",
     ]
@@ -171,7 +172,7 @@ struct JSONCanonicalTests {
 
   @Test("generated values survive output, canonical form and fields", arguments: [UInt64(1), 2, 3, 4])
   func roundTrips(seed: UInt64) throws {
-    var generator = JSONGenerator(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     for _ in 0..<500 {
       let value = JSONValue.generated(depth: 4, using: &generator)
       #expect(try JSONValue.parse(value.jsonText) == value, "seed \(seed): \(value)")
@@ -189,7 +190,7 @@ struct JSONCanonicalTests {
 
   @Test("every double survives its text", arguments: [UInt64(1), 2])
   func doubles(seed: UInt64) throws {
-    var generator = JSONGenerator(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     for _ in 0..<20_000 {
       let number = Double(bitPattern: generator.next())
       guard let value = JSONValue.number(number) else { continue }

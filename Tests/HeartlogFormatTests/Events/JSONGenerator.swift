@@ -1,23 +1,9 @@
 import HeartlogFormat
-
-/// Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
-struct JSONGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
-  }
-}
+import TestSupport
 
 extension JSONValue {
   /// Any value that the canonical form takes, at most `depth` levels deep.
-  static func generated(depth: Int, using generator: inout JSONGenerator) -> JSONValue {
+  static func generated(depth: Int, using generator: inout SeededGenerator) -> JSONValue {
     switch Int.random(in: 0...(depth > 0 ? 9 : 5), using: &generator) {
     case 0: return .null
     case 1: return .bool(.random(using: &generator))
@@ -40,7 +26,7 @@ extension JSONValue {
     }
   }
 
-  private static func generatedText(using generator: inout JSONGenerator) -> String {
+  private static func generatedText(using generator: inout SeededGenerator) -> String {
     let scalars: [Unicode.Scalar] = [
       "a", "Z", "\"", "\\", "/", "\0", "\n", "\u{1F}", "\u{7F}", "é", "\u{301}", "€", "😀", "\u{2028}",
     ]

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import HeartlogFormat
 
 /// A stream in memory that its owner signs, and what is proven of it.

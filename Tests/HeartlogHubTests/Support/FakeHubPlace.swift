@@ -1,6 +1,7 @@
 import Heartlog
 import HeartlogFormat
 import HeartlogTesting
+import TestSupport
 
 @testable import HeartlogSync
 
@@ -27,7 +28,7 @@ struct FakeHubPlace {
 
   /// A connection to a new vault.
   func connection(seed: UInt64 = 1, time: RetryTiming = .none) throws -> HubConnection {
-    var random = SeededRandomSource(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let key = SigningKey(using: &random)
     let connection = HubConnection(
       address, vault: .random(using: &random), key: key, invitation: nil, over: transport, time: time)
@@ -62,13 +63,4 @@ struct Devices {
     clock.advance(by: 1)
     _ = try stores[index].library("papers").toggle(item)
   }
-}
-
-/// Random numbers that follow from a seed.
-struct SeededRandomSource: RandomNumberGenerator {
-  private let random: SeededRandom
-
-  init(seed: UInt64) { random = SeededRandom(seed: seed) }
-
-  mutating func next() -> UInt64 { random.next() }
 }

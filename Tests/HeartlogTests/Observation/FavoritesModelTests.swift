@@ -1,6 +1,7 @@
 import HeartlogFiles
 import HeartlogTesting
 import Observation
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -19,7 +20,7 @@ struct FavoritesModelTests {
     "it shows what the favorites list, whatever happens to them", arguments: 1...12 as ClosedRange<UInt64>)
   func generated(seed: UInt64) async throws {
     print("model: seed \(seed)")
-    var random = Chance(source: SeededRandom(seed: seed))
+    var random = SeededGenerator(seed: seed)
     let store = try test.open()
     let other = try test.open()
     let records = try store.records

@@ -1,4 +1,5 @@
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -7,7 +8,7 @@ import Testing
 struct ItemListTests {
   @Test("a list has what an array has after the same changes", arguments: [0, 1, 255, 256, 257, 3_000])
   func asArray(count: Int) {
-    var random = Chance(source: SeededRandom(seed: UInt64(count)))
+    var random = SeededGenerator(seed: UInt64(count))
     var array = Array(0..<count)
     var list = ItemList(array)
     #expect(Array(list) == array)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -14,7 +15,7 @@ struct GeneratedSchemaTests {
   private struct Histories {
     let devices: TripDevices
     let replicas: [ReplicaID]
-    var chance: Chance
+    var chance: SeededGenerator
     var model = SchemaModel()
     /// What each device has of each stream.
     private(set) var heads: [[ReplicaID: UInt64]]
@@ -24,7 +25,7 @@ struct GeneratedSchemaTests {
     init(seed: UInt64) throws {
       devices = try TripDevices(seed: seed)
       replicas = devices.stores.map(\.replica)
-      chance = Chance(source: SeededRandom(seed: seed))
+      chance = SeededGenerator(seed: seed)
       try devices.meet()
       heads = devices.stores.map { store in
         Dictionary(uniqueKeysWithValues: store.read(\.heads).map { ($0.replica, $0.commit.rawValue) })

@@ -1,26 +1,19 @@
 import HeartlogTesting
+import TestSupport
 import Testing
 
 @testable import Heartlog
 
 @Suite("Undo and restore, against a model")
 struct UndoModelTests {
-  private struct Chance: RandomNumberGenerator {
-    let source: SeededRandom
-    mutating func next() -> UInt64 { source.next() }
-
-    mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }
-    mutating func isTrue(oneIn count: Int) -> Bool { number(1...count) == 1 }
-  }
-
   /// Devices that write, sync in pieces, and have clocks that go wrong.
   private struct Devices {
     let clocks: [ManualClock]
     let stores: [FavoritesStore]
-    var chance: Chance
+    var chance: SeededGenerator
 
     init(seed: UInt64) throws {
-      chance = Chance(source: SeededRandom(seed: seed))
+      chance = SeededGenerator(seed: seed)
       clocks = (0..<3).map { _ in ManualClock() }
       stores = try clocks.enumerated().map { index, clock in
         try .inMemory(clock: clock, seed: seed * 10 + UInt64(index))
@@ -160,4 +153,8 @@ struct UndoModelTests {
       #expect(try store.state().digest == store.digest)
     }
   }
+}
+
+extension SeededGenerator {
+  fileprivate mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }
 }

@@ -1,5 +1,6 @@
 import HeartlogTesting
 import Observation
+import TestSupport
 import Testing
 
 @testable import Heartlog
@@ -154,7 +155,7 @@ struct UndoStackTests {
   @Test("undo and redo walk through the states that were there", arguments: 1...8 as ClosedRange<UInt64>)
   func walk(seed: UInt64) async throws {
     print("undo stack: seed \(seed)")
-    var random = Chance(source: SeededRandom(seed: seed))
+    var random = SeededGenerator(seed: seed)
     let store = try test.open()
     let records = try store.records
     let queue = try records.collection("queue")

@@ -1,4 +1,5 @@
 import HeartlogFiles
+import TestSupport
 
 /// The contents that a disk may have after a power failure.
 ///
@@ -116,7 +117,7 @@ extension UnsyncedDisk {
 
   /// Everything kept, everything lost, or any mixture.
   func randomAnswers(seed: UInt64) -> [Int] {
-    var random = SplitMix64(state: seed)
+    var random = SeededGenerator(seed: seed)
     let keptPercent = [0, 100, 50, 90, 10].randomElement(using: &random) ?? 50
     var answers = counts.map { count in
       Int.random(in: 0..<100, using: &random) < keptPercent
@@ -128,7 +129,7 @@ extension UnsyncedDisk {
   }
 
   func someAnswers(limit: Int, seed: UInt64) -> [[Int]] {
-    var random = SplitMix64(state: seed)
+    var random = SeededGenerator(seed: seed)
     let kept = counts.map { $0 - 1 }
     let lost = counts.map { _ in 0 }
     var found = Answers()
@@ -158,18 +159,5 @@ private struct Answers {
     var normal = answers
     disk.normalize(&normal, byKeeping: byKeeping)
     if seen.insert(normal).inserted { list.append(normal) }
-  }
-}
-
-/// The generator of Steele, Lea and Flood: Fast Splittable Pseudorandom Number Generators (2014).
-private struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
   }
 }

@@ -1,6 +1,7 @@
 import HeartlogFormat
 import HeartlogState
 import HeartlogEngine
+import TestSupport
 
 extension FuzzTarget {
   /// A snapshot with right checksums and any content: it answers something, and stays within the file.

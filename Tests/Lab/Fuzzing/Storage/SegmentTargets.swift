@@ -4,6 +4,7 @@ import HeartlogFormat
 import HeartlogFiles
 import HeartlogState
 import HeartlogEngine
+import TestSupport
 
 extension FuzzTarget {
   /// The frames of an open segment whose header is sound, each with the checksums that its bytes need.
@@ -204,7 +205,7 @@ enum StoreFiles {
     options.snapshots = .manual
     options.deviceKey = .none
     options.clock = { 1_772_500_000_000 }
-    let random = CountedRandom()
+    let random = SharedGenerator(seed: 0)
     options.random = { random.next() }
     options.changeStorage = Self.changeStorage
     return options
@@ -317,20 +318,5 @@ enum StoreFiles {
     try state(
       byPieces.digest == byCommits.digest && byPieces.commitCount == byCommits.commitCount,
       "a log has two states")
-  }
-}
-
-/// Numbers that are the same in every run.
-final class CountedRandom: Sendable {
-  private let state = Monitor<UInt64>(0)
-
-  func next() -> UInt64 {
-    state.withLock { state in
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
   }
 }

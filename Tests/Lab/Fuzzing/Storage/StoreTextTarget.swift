@@ -3,6 +3,7 @@ import HeartlogFormat
 import HeartlogFiles
 import HeartlogEngine
 import HeartlogSync
+import TestSupport
 
 /// Texts whose last line is the checksum of the others, by docs/format.md alone.
 enum TextBytes {
@@ -23,7 +24,7 @@ extension FuzzTarget {
   private static let directory = "/s"
   private static var storage: StorageOptions {
     var options = StorageOptions()
-    let random = CountedRandom()
+    let random = SharedGenerator(seed: 0)
     options.random = { random.next() }
     return options
   }

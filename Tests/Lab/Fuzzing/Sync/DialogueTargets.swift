@@ -6,6 +6,7 @@ import HeartlogFiles
 import HeartlogEngine
 import HeartlogSync
 import Synchronization
+import TestSupport
 
 extension FuzzTarget {
   /// One message: `u8 kind, u8 streams announced, payload`.
@@ -170,7 +171,7 @@ private final class Scene: Sendable {
 
   private static func options(seed: UInt64, isSigned: Bool) -> StoreOptions {
     var options = StoreFiles.options
-    let random = CountedRandom()
+    let random = SharedGenerator(seed: 0)
     for _ in 0..<seed * 1_000 { _ = random.next() }
     options.random = { random.next() }
     options.deviceKey = isSigned ? .folder : .none

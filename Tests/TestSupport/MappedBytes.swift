@@ -1,8 +1,8 @@
-/// Bytes as a mapping gives them: aligned, and kept where they are.
-final class MappedBytes: @unchecked Sendable {
-  let bytes: UnsafeRawBufferPointer
+/// Bytes at an address that a page begins at, as those of a mapped file.
+package final class MappedBytes: @unchecked Sendable {
+  package let bytes: UnsafeRawBufferPointer
 
-  init(_ array: [UInt8]) {
+  package init(_ array: [UInt8]) {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, array.count), alignment: 4_096)
     copy.copyBytes(from: array)
     bytes = UnsafeRawBufferPointer(rebasing: copy[..<array.count])
