@@ -71,8 +71,7 @@ struct ColumnBlockTests {
 
   @Test("the tree is the same where parts of a block are whole subtrees")
   func subtrees() throws {
-    var trace = FavoritesTrace(events: 5_000)
-    let commits = trace.commits(5_000)
+    let commits = Commit.taps(5_000)
     let secret = SegmentSecret(
       firstCommit: CommitNumber(rawValue: 1), kind: .whole(SHA256Hasher.digest(of: [3])))
     for first in [0, 1, 900, 1_024, 2_047] {
@@ -113,8 +112,7 @@ struct ColumnBlockTests {
 
   @Test("an event without a salt is refused")
   func noSalt() throws {
-    var trace = FavoritesTrace(events: 20)
-    let commits = trace.commits(20)
+    let commits = Commit.taps(20)
     let block = Block(
       replica: CommitGenerator.replica, firstCommit: commits[0].number,
       secrets: [SegmentSecret(firstCommit: CommitNumber(rawValue: 1), kind: .runs([]))], commits: commits)

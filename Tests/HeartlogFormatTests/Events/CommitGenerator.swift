@@ -151,3 +151,27 @@ struct CommitGenerator {
     return (try? CanonicalJSON(canonical: text)).map { .json($0) } ?? .null
   }
 }
+
+extension Commit {
+  /// The first commits of a stream with one event each, minutes apart: papers that are added and toggled, and positions in books.
+  static func taps(_ count: UInt64) -> [Commit] {
+    (1...count).map { number in
+      let wallTime = 1_700_000_000_000 + Milliseconds(number) * 90_001
+      let event =
+        number % 5 == 0
+        ? Event(
+          library: "books", item: "b\(number % 3)", action: .changed,
+          fields: [Field(name: "currentPosition", value: .int64(Int64(number)), isQuiet: true)])
+        : number < 90
+          ? Event(
+            library: "papers", item: "p\(number)", action: .added,
+            fields: [Field(name: "title", value: .string("Paper \(number)"))])
+          : Event(library: "papers", item: "p\(number % 90)", action: .toggled(on: number / 90 % 2 == 0))
+      return Commit(
+        replica: CommitGenerator.replica, number: CommitNumber(rawValue: number),
+        firstSequence: SequenceNumber(rawValue: number),
+        stamp: HybridTimestamp(rawValue: UInt64(wallTime) << 16), wallTime: wallTime, origin: "app",
+        records: [.event(event)])
+    }
+  }
+}

@@ -6,9 +6,8 @@ import Testing
 struct WithholdingTests {
   private static let secret = SHA256Hasher.digest(of: Array("secret".utf8))
 
-  private func block(_ count: Int) -> Block {
-    var trace = FavoritesTrace(events: 1_000)
-    let commits = trace.commits(count)
+  private func block(_ count: UInt64) -> Block {
+    let commits = Commit.taps(count)
     return Block(
       replica: commits[0].replica, firstCommit: commits[0].number,
       secrets: [SegmentSecret(firstCommit: commits[0].number, kind: .whole(Self.secret))], commits: commits)
