@@ -221,7 +221,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HeartlogSimulatorTests", dependencies: ["HeartlogSimulator"], swiftSettings: settings),
-    .testTarget(name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing"], swiftSettings: settings),
+    .testTarget(
+      name: "HeartlogFuzzingTests", dependencies: ["HeartlogFuzzing", "HeartlogTesting", "TestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "HeartlogCLITests", dependencies: ["HeartlogCLI", "HeartlogSync"], swiftSettings: settings),
   ]

@@ -67,32 +67,50 @@ extension FuzzTarget {
       name, byteCountMax: 8_192,
       seeds: { _ in
         try Scene.all.get().enumerated().map { number, scene in
-          var writer = ByteWriter([UInt8(number), 0])
-          for message in scene.recorded {
-            writer.u8(message.kind)
-            writer.lengthAndBytes(message.payload)
-          }
-          return Seed("scene-\(number)", writer.bytes)
+          Seed("scene-\(number)", [UInt8(number), 0] + bytes(of: scene.recorded))
         }
       }
     ) { bytes in
       let scenes = try Scene.all.get()
       var reader = ByteReader(bytes)
       guard let number = try? reader.u8(), let flags = try? reader.u8() else { return }
-      var messages: [RawMessage] = []
-      while let kind = try? reader.u8(), let payload = try? reader.lengthAndBytes() {
-        messages.append(RawMessage(kind: kind, payload: Array(payload)))
-      }
+      let messages = messages(&reader)
       // What is left is no message.
       try scenes[Int(number) % scenes.count].hear(
         RawMessage.joined(messages) + reader.rest, flags: flags, checksStore: checksStore)
     }
   }
+
+  private static func messages(_ reader: inout ByteReader) -> [RawMessage] {
+    var messages: [RawMessage] = []
+    while let kind = try? reader.u8(), let payload = try? reader.lengthAndBytes() {
+      messages.append(RawMessage(kind: kind, payload: Array(payload)))
+    }
+    return messages
+  }
+
+  /// The messages of a dialogue's input, and the bytes before them.
+  static func messages(of input: [UInt8]) throws -> (header: [UInt8], messages: [RawMessage]) {
+    try input.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      return (Array(try reader.take(2)), messages(&reader))
+    }
+  }
+
+  /// Messages as the input of a dialogue has them.
+  static func bytes(of messages: [RawMessage]) -> [UInt8] {
+    var writer = ByteWriter()
+    for message in messages {
+      writer.u8(message.kind)
+      writer.lengthAndBytes(message.payload)
+    }
+    return writer.bytes
+  }
 }
 
 struct RawMessage {
   let kind: UInt8
-  let payload: [UInt8]
+  var payload: [UInt8]
 
   private static let checksumBytes = 4
 
@@ -247,6 +265,7 @@ private final class Scene: Sendable {
   }
 
   private func hear(_ bytes: [UInt8], flags: UInt8, _ store: FavoritesStore) throws {
+    let isRecorded = flags == 0 && bytes == RawMessage.joined(recorded)
     var options = SyncOptions()
     options.clock = { 1_772_500_000_000 }
     if role == .calling {
@@ -256,9 +275,13 @@ private final class Scene: Sendable {
     } else {
       options.isReadOnly = flags & 1 != 0
     }
-    do throws(HeartlogError) {
-      _ = try SyncSession(store, over: HeardChannel(bytes), role: role, options: options).run()
-    } catch {
+    let session = SyncSession(store, over: HeardChannel(bytes), role: role, options: options)
+    switch Result(catching: { () throws(HeartlogError) in try session.run() }) {
+    case .success(let report):
+      // The branches of forked streams are derived alike, so that a replay is understood to its end.
+      try state(report.isComplete || !isRecorded, "what was recorded is not taken as it is")
+    case .failure(let error):
+      try state(!isRecorded, "what was recorded is refused: \(error)")
       try state(
         [.peer, .inputOutput, .newerFormat, .locked, .otherVault].contains(error.code),
         "a peer caused the error \(error.code): \(error)")
