@@ -116,14 +116,14 @@ struct AccessTests {
   }
 
   /// What the system says of the process that holds a lock.
-  private final class HeldFiles: FileSystem {
-    private let files: any FileSystem
+  private final class HeldFiles: LayeredFileSystem {
+    let below: any FileSystem
     private let holder: @Sendable () -> LockHolder?
     /// How often `openLock` fails because another process extends the file.
     private let busyCount: Monitor<Int>
 
-    init(_ files: any FileSystem, heldBy holder: @escaping @Sendable () -> LockHolder?, busyCount: Int = 0) {
-      self.files = files
+    init(_ below: any FileSystem, heldBy holder: @escaping @Sendable () -> LockHolder?, busyCount: Int = 0) {
+      self.below = below
       self.holder = holder
       self.busyCount = Monitor(busyCount)
     }
@@ -135,22 +135,8 @@ struct AccessTests {
         return count >= 0
       }
       if isBusy { throw HeartlogError(operation: "open", path: path, code: EWOULDBLOCK) }
-      return try files.openLock(path)
+      return try below.openLock(path)
     }
-    func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
-      try files.open(path, mode)
-    }
-    func rename(_ path: String, to newPath: String) throws(HeartlogError) {
-      try files.rename(path, to: newPath)
-    }
-    func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
-    func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
-    func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
-    func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
-    func info(_ path: String) throws(HeartlogError) -> FileInfo? { try files.info(path) }
-    func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
-    var machineID: [UInt8] { files.machineID }
-    var processID: Int32 { files.processID }
   }
 
   private func refusal(

@@ -4,8 +4,9 @@ import Foundation
 import HeartlogFiles
 
 /// A file system in memory whose fdatasyncs a test counts, holds, and lets fail.
-final class GatedFiles: FileSystem {
+final class GatedFiles: LayeredFileSystem {
   private let files = MemoryFileSystem()
+  var below: any FileSystem { files }
   private let gate = NSCondition()
   private let isShut = Monitor(false)
   private let counts = Monitor((begun: 0, held: 0))
@@ -39,45 +40,19 @@ final class GatedFiles: FileSystem {
   func open(_ path: String, _ mode: OpenMode) throws(HeartlogError) -> any OpenFile {
     GatedFile(try files.open(path, mode), self)
   }
-
-  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
-    try files.rename(path, to: newPath)
-  }
-  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
-  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
-  func info(_ path: String) throws(HeartlogError) -> FileInfo? { try files.info(path) }
-  func openLock(_ path: String) throws(HeartlogError) -> any LockFile { try files.openLock(path) }
-  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
-  var machineID: [UInt8] { files.machineID }
-  var processID: Int32 { files.processID }
 }
 
-private final class GatedFile: OpenFile {
-  let file: any OpenFile
+private final class GatedFile: LayeredFile {
+  let below: any OpenFile
   let files: GatedFiles
 
   init(_ file: any OpenFile, _ files: GatedFiles) {
-    self.file = file
+    below = file
     self.files = files
   }
 
   func synchronizeData() throws(HeartlogError) {
     files.pass()
-    try file.synchronizeData()
+    try below.synchronizeData()
   }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
-    try file.read(into: buffer, at: offset)
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
-    try file.write(bytes, at: offset)
-  }
-
-  func synchronize() throws(HeartlogError) { try file.synchronize() }
-  func truncate(to size: UInt64) throws(HeartlogError) { try file.truncate(to: size) }
-  func size() throws(HeartlogError) -> UInt64 { try file.size() }
-  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }

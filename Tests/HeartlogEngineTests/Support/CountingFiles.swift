@@ -3,8 +3,9 @@ import HeartlogCrashModel
 import HeartlogFiles
 
 /// A file system in memory that knows how many files are open and how much was read.
-final class CountingFiles: FileSystem {
+final class CountingFiles: LayeredFileSystem {
   private let files = MemoryFileSystem()
+  var below: any FileSystem { files }
   private let count = Monitor(0)
   private let bytes = Monitor(0)
 
@@ -21,17 +22,6 @@ final class CountingFiles: FileSystem {
     CountedFile(try files.open(path, mode), self)
   }
 
-  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
-    try files.rename(path, to: newPath)
-  }
-  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
-  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
-  func info(_ path: String) throws(HeartlogError) -> FileInfo? { try files.info(path) }
-  func openLock(_ path: String) throws(HeartlogError) -> any LockFile { try files.openLock(path) }
-  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
-  var machineID: [UInt8] { files.machineID }
   var processID: Int32 {
     get { files.processID }
     set { files.processID = newValue }
@@ -43,12 +33,12 @@ final class CountingFiles: FileSystem {
   }
 }
 
-private final class CountedFile: OpenFile {
-  let file: any OpenFile
+private final class CountedFile: LayeredFile {
+  let below: any OpenFile
   let files: CountingFiles
 
   init(_ file: any OpenFile, _ files: CountingFiles) {
-    self.file = file
+    below = file
     self.files = files
     files.change(1)
   }
@@ -56,18 +46,8 @@ private final class CountedFile: OpenFile {
   deinit { files.change(-1) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
-    let count = try file.read(into: buffer, at: offset)
+    let count = try below.read(into: buffer, at: offset)
     files.read(count)
     return count
   }
-
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
-    try file.write(bytes, at: offset)
-  }
-
-  func synchronizeData() throws(HeartlogError) { try file.synchronizeData() }
-  func synchronize() throws(HeartlogError) { try file.synchronize() }
-  func truncate(to size: UInt64) throws(HeartlogError) { try file.truncate(to: size) }
-  func size() throws(HeartlogError) -> UInt64 { try file.size() }
-  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }

@@ -1,8 +1,9 @@
+import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
 
 /// A file system in memory of which a test decides single answers, and in whose calls it does something else.
-final class InterceptedFiles: FileSystem {
+final class InterceptedFiles: LayeredFileSystem {
   struct Hooks: Sendable {
     /// Changes what is said of a file.
     var describe: @Sendable (inout FileInfo) -> Void = { _ in }
@@ -22,6 +23,7 @@ final class InterceptedFiles: FileSystem {
   }
 
   private let files: MemoryFileSystem
+  var below: any FileSystem { files }
   private let hooks: Monitor<Hooks>
   private let paths = Monitor<[String]>([])
 
@@ -82,15 +84,6 @@ final class InterceptedFiles: FileSystem {
     InterceptedLock(try files.openLock(path), self)
   }
 
-  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
-    try files.rename(path, to: newPath)
-  }
-  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
-  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
-  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
-  var machineID: [UInt8] { files.machineID }
   var processID: Int32 {
     hooks.withLock(\.beforeProcessID)()
     return files.processID
@@ -98,50 +91,37 @@ final class InterceptedFiles: FileSystem {
   var userID: UInt32 { hooks.withLock(\.userID) }
 }
 
-private final class InterceptedFile: OpenFile {
-  private let file: any OpenFile
+private final class InterceptedFile: LayeredFile {
+  let below: any OpenFile
   private let files: InterceptedFiles
 
   init(_ file: any OpenFile, _ files: InterceptedFiles) {
-    self.file = file
+    below = file
     self.files = files
   }
 
   func synchronizeData() throws(HeartlogError) {
     try files.beforeSync()
-    try file.synchronizeData()
+    try below.synchronizeData()
   }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
-    try file.read(into: buffer, at: offset)
-  }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
-    try file.write(bytes, at: offset)
-  }
-  func synchronize() throws(HeartlogError) { try file.synchronize() }
-  func truncate(to size: UInt64) throws(HeartlogError) { try file.truncate(to: size) }
-  func size() throws(HeartlogError) -> UInt64 { try file.size() }
-  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }
 
-private final class InterceptedLock: LockFile {
-  private let file: any LockFile
+private final class InterceptedLock: LayeredLockFile {
+  let below: any LockFile
   private let files: InterceptedFiles
 
   init(_ file: any LockFile, _ files: InterceptedFiles) {
-    self.file = file
+    below = file
     self.files = files
   }
 
   func store(_ value: UInt64, _ word: Int) {
-    file.store(value, word)
+    below.store(value, word)
     files.afterStore()
   }
 
-  func tryLock() throws(HeartlogError) -> Bool { try file.tryLock() }
   func unlock() {
-    file.unlock()
+    below.unlock()
     files.afterUnlock()
   }
-  func load(_ word: Int) -> UInt64 { file.load(word) }
 }

@@ -1,10 +1,12 @@
+import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 
 /// A file system in memory on which somebody else does something right after one of the calls that look for files.
-final class InterruptedFiles: FileSystem {
+final class InterruptedFiles: LayeredFileSystem {
   private let files: MemoryFileSystem
+  var below: any FileSystem { files }
   private let callsLeft: Atomic<Int>
   private let meanwhile: @Sendable () -> Void
 
@@ -31,13 +33,4 @@ final class InterruptedFiles: FileSystem {
   }
   func info(_ path: String) throws(HeartlogError) -> FileInfo? { after(try files.info(path)) }
   func openLock(_ path: String) throws(HeartlogError) -> any LockFile { after(try files.openLock(path)) }
-  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
-    try files.rename(path, to: newPath)
-  }
-  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
-  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
-  var machineID: [UInt8] { files.machineID }
-  var processID: Int32 { files.processID }
 }

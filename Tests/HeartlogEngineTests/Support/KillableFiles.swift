@@ -1,11 +1,13 @@
+import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
 import Synchronization
 
 /// A file system whose user dies after so many changes: none of the later ones happens. Locks are not taken over by
 /// a copy of what is below.
-final class KillableFiles: FileSystem {
+final class KillableFiles: LayeredFileSystem {
   let files: MemoryFileSystem
+  var below: any FileSystem { files }
   private let changes: Atomic<Int>
   private let limit: Int
   /// Whether death comes right after the last change, before the lock's page is told of it; else right before the next.
@@ -57,12 +59,6 @@ final class KillableFiles: FileSystem {
     try files.synchronizeDirectory(path)
   }
 
-  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
-  func info(_ path: String) throws(HeartlogError) -> FileInfo? { try files.info(path) }
-  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try files.isOnNetwork(path) }
-  var machineID: [UInt8] { files.machineID }
-  var processID: Int32 { files.processID }
-
   func openLock(_ path: String) throws(HeartlogError) -> any LockFile {
     KillableLock(try files.openLock(path), self)
   }
@@ -70,59 +66,49 @@ final class KillableFiles: FileSystem {
   fileprivate var isDead: Bool { diesAtOnce ? changeCount >= limit : changeCount > limit }
 }
 
-private final class KillableFile: OpenFile {
-  let file: any OpenFile
+private final class KillableFile: LayeredFile {
+  let below: any OpenFile
   let files: KillableFiles
   let path: String
 
   init(_ file: any OpenFile, _ files: KillableFiles, _ path: String) {
-    self.file = file
+    below = file
     self.files = files
     self.path = path
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
-    try file.read(into: buffer, at: offset)
-  }
-
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
     try files.change(path)
-    try file.write(bytes, at: offset)
+    try below.write(bytes, at: offset)
   }
 
   func synchronizeData() throws(HeartlogError) {
     try files.change(path)
-    try file.synchronizeData()
+    try below.synchronizeData()
   }
 
   func synchronize() throws(HeartlogError) {
     try files.change(path)
-    try file.synchronize()
+    try below.synchronize()
   }
 
   func truncate(to size: UInt64) throws(HeartlogError) {
     try files.change(path)
-    try file.truncate(to: size)
+    try below.truncate(to: size)
   }
-
-  func size() throws(HeartlogError) -> UInt64 { try file.size() }
-  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }
 
 /// The dead do not write to the page either.
-private final class KillableLock: LockFile {
-  let lock: any LockFile
+private final class KillableLock: LayeredLockFile {
+  let below: any LockFile
   let files: KillableFiles
 
   init(_ lock: any LockFile, _ files: KillableFiles) {
-    self.lock = lock
+    below = lock
     self.files = files
   }
 
-  func tryLock() throws(HeartlogError) -> Bool { try lock.tryLock() }
-  func unlock() { lock.unlock() }
-  func load(_ word: Int) -> UInt64 { lock.load(word) }
   func store(_ value: UInt64, _ word: Int) {
-    if !files.isDead { lock.store(value, word) }
+    if !files.isDead { below.store(value, word) }
   }
 }

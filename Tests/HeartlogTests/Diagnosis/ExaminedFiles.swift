@@ -1,10 +1,12 @@
+import HeartlogCrashModel
 import HeartlogFiles
 
 @testable import Heartlog
 
 /// A file system in memory, with what a test says of it.
-struct ExaminedFiles: FileSystem {
+struct ExaminedFiles: LayeredFileSystem {
   let files: MemoryFileSystem
+  var below: any FileSystem { files }
   var isOnNetwork = false
   var freeBytes: UInt64?
   /// The errno of every attempt to write.
@@ -26,14 +28,6 @@ struct ExaminedFiles: FileSystem {
     return info
   }
 
-  func rename(_ path: String, to newPath: String) throws(HeartlogError) {
-    try files.rename(path, to: newPath)
-  }
-  func remove(_ path: String) throws(HeartlogError) { try files.remove(path) }
-  func createDirectory(_ path: String) throws(HeartlogError) { try files.createDirectory(path) }
-  func synchronizeDirectory(_ path: String) throws(HeartlogError) { try files.synchronizeDirectory(path) }
-  func entries(of directory: String) throws(HeartlogError) -> [String] { try files.entries(of: directory) }
-  func openLock(_ path: String) throws(HeartlogError) -> any LockFile { try files.openLock(path) }
   func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { isOnNetwork }
   func freeBytes(at path: String) -> UInt64? { freeBytes }
   func writeRefusal(at path: String) -> HeartlogError? {
@@ -41,5 +35,4 @@ struct ExaminedFiles: FileSystem {
   }
   func lockHolder(of path: String) -> LockHolder? { LockHolder(process: 4_711) }
   var machineID: [UInt8] { otherMachine ? [1] : files.machineID }
-  var processID: Int32 { files.processID }
 }

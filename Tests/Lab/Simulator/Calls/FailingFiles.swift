@@ -29,7 +29,7 @@ package struct CallFailure: Sendable {
 /// Calls that were interrupted by a signal are repeated below this seam, and so are reads and writes that the system ended early.
 ///
 /// Unchecked: guarded by `state`.
-final class FailingFileSystem: FileSystem, @unchecked Sendable {
+final class FailingFileSystem: LayeredFileSystem, @unchecked Sendable {
   private struct State {
     var failure: CallFailure?
     var calls = 0
@@ -38,6 +38,7 @@ final class FailingFileSystem: FileSystem, @unchecked Sendable {
   }
 
   private let disk: MemoryFileSystem
+  var below: any FileSystem { disk }
   private let state = Mutex(State())
 
   init(_ disk: MemoryFileSystem) { self.disk = disk }
@@ -157,9 +158,6 @@ final class FailingFileSystem: FileSystem, @unchecked Sendable {
   func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool {
     try call("inspect", path) { () throws(HeartlogError) in try disk.isOnNetwork(path) }
   }
-
-  var machineID: [UInt8] { disk.machineID }
-  var processID: Int32 { disk.processID }
 }
 
 private final class FailingFile: OpenFile {
@@ -205,13 +203,13 @@ private final class FailingFile: OpenFile {
   }
 }
 
-private final class FailingLockFile: LockFile {
-  private let lock: any LockFile
+private final class FailingLockFile: LayeredLockFile {
+  let below: any LockFile
   private let files: FailingFileSystem
   private let path: String
 
   init(_ lock: any LockFile, _ files: FailingFileSystem, _ path: String) {
-    self.lock = lock
+    below = lock
     self.files = files
     self.path = path
     files.didOpen()
@@ -220,10 +218,6 @@ private final class FailingLockFile: LockFile {
   deinit { files.didClose() }
 
   func tryLock() throws(HeartlogError) -> Bool {
-    try files.call("lock", path) { () throws(HeartlogError) in try lock.tryLock() }
+    try files.call("lock", path) { () throws(HeartlogError) in try below.tryLock() }
   }
-
-  func unlock() { lock.unlock() }
-  func load(_ word: Int) -> UInt64 { lock.load(word) }
-  func store(_ value: UInt64, _ word: Int) { lock.store(value, word) }
 }

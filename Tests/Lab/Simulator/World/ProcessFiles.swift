@@ -1,10 +1,12 @@
 import Glibc
+import HeartlogCrashModel
 import HeartlogFormat
 import HeartlogFiles
 
 /// The file system as one process sees it: each call may be where the process is killed or interrupted.
-final class ProcessFileSystem: FileSystem {
+final class ProcessFileSystem: LayeredFileSystem {
   private let disk: MemoryFileSystem
+  var below: any FileSystem { disk }
   private let process: SimulatedProcess
   private let isAlive: @Sendable (Int32) -> Bool
 
@@ -61,19 +63,17 @@ final class ProcessFileSystem: FileSystem {
     return lock
   }
 
-  func isOnNetwork(_ path: String) throws(HeartlogError) -> Bool { try disk.isOnNetwork(path) }
-  var machineID: [UInt8] { disk.machineID }
   var processID: Int32 { process.id }
   func isRunning(_ process: Int32) -> Bool { isAlive(process) }
 }
 
-private final class ProcessFile: OpenFile {
-  private let file: any OpenFile
+private final class ProcessFile: LayeredFile {
+  let below: any OpenFile
   private let process: SimulatedProcess
   private let path: String
 
   init(_ file: any OpenFile, _ process: SimulatedProcess, path: String) {
-    self.file = file
+    below = file
     self.process = process
     self.path = path
   }
@@ -84,7 +84,7 @@ private final class ProcessFile: OpenFile {
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(HeartlogError) -> Int {
     try call("read")
-    return try file.read(into: buffer, at: offset)
+    return try below.read(into: buffer, at: offset)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(HeartlogError) {
@@ -92,34 +92,32 @@ private final class ProcessFile: OpenFile {
     do throws(HeartlogError) { try call("write") } catch {
       // A process that is killed in a write may have written a first part.
       if !wasDead {
-        try? file.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
+        try? below.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2)), at: offset)
       }
       throw error
     }
-    try file.write(bytes, at: offset)
+    try below.write(bytes, at: offset)
   }
 
   func synchronizeData() throws(HeartlogError) {
     try call("synchronize")
-    try file.synchronizeData()
+    try below.synchronizeData()
   }
 
   func synchronize() throws(HeartlogError) {
     try call("synchronize")
-    try file.synchronize()
+    try below.synchronize()
   }
 
   func truncate(to size: UInt64) throws(HeartlogError) {
     try call("truncate")
-    try file.truncate(to: size)
+    try below.truncate(to: size)
   }
 
   func size() throws(HeartlogError) -> UInt64 {
     try call("inspect")
-    return try file.size()
+    return try below.size()
   }
-
-  func inode() throws(HeartlogError) -> UInt64 { try file.inode() }
 }
 
 /// A lock of one process, which is free when the process dies.
