@@ -263,7 +263,14 @@ let package = Package(
 // more often than that pays.
 if Context.environment["HEARTLOG_OPTIMIZED"] != nil {
   for target in package.targets where [.regular, .executable].contains(target.type) {
-    target.swiftSettings? += [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+    target.swiftSettings? += [
+      .unsafeFlags(
+        [
+          "-O", "-assert-config", "Debug", "-disable-batch-mode", "-whole-module-optimization",
+          "-num-threads", "2",
+        ],
+        .when(configuration: .debug))
+    ]
   }
 }
 
