@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Text search")
 struct TextSearchTests {
-  private static let options = [SearchOptions.Match.substring, .prefix].flatMap { match in
-    [true, false].map { SearchOptions(match: match, isExact: $0) }
-  }
+  private static let options = [true, false].map { SearchOptions(isExact: $0) }
 
   private static func folded(_ text: String) -> [UInt8] {
     text.unicodeScalars.flatMap { FoldedScalar.bytes(of: $0.value) }
@@ -22,11 +20,8 @@ struct TextSearchTests {
   /// The rule: exact as strings find, otherwise both texts folded, and compared by bytes.
   private static func isFound(_ needle: String, in text: String, _ options: SearchOptions) -> Bool {
     if isEmpty(needle, options) { return true }
-    if options.isExact {
-      return options.match == .prefix ? text.hasPrefix(needle) : text.firstRange(of: needle) != nil
-    }
+    if options.isExact { return text.firstRange(of: needle) != nil }
     let (bytes, wanted) = (folded(text), folded(needle))
-    if options.match == .prefix { return bytes.starts(with: wanted) }
     return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
   }
 

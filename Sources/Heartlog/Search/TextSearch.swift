@@ -2,16 +2,6 @@ import HeartlogFormat
 
 /// How a search compares texts, and which ones it looks at.
 public struct SearchOptions: Sendable {
-  /// Where in a text the search text must occur.
-  public enum Match: Sendable {
-    /// Anywhere.
-    case substring
-    /// At the beginning.
-    case prefix
-  }
-
-  /// Where in a text the search text must occur; anywhere by default.
-  public var match = Match.substring
   /// Whether case and diacritics matter. By default they do not: "sao" finds "São", "strasse" finds "Straße", and "lodz" finds "Łódź".
   public var isExact = false
   /// The fields to search, whatever they hold, with numbers in decimal; `id` is the item's id. If nil, the id and all fields, but only texts
@@ -22,11 +12,9 @@ public struct SearchOptions: Sendable {
   /// diacritics.
   ///
   /// - Parameters:
-  ///   - match: where in a text the search text must occur.
   ///   - isExact: whether case and diacritics matter.
   ///   - fields: the fields to search, whatever they hold; if nil, the id and all fields, but only texts that people read.
-  public init(match: Match = .substring, isExact: Bool = false, fields: [String]? = nil) {
-    self.match = match
+  public init(isExact: Bool = false, fields: [String]? = nil) {
     self.isExact = isExact
     self.fields = fields
   }
@@ -118,8 +106,8 @@ package struct TextSearch: Sendable {
     switch value {
     case .string(let text): return isFound(in: text) && isSearched(text)
     case .json(let text):
-      // JSON contains the bytes of a string unchanged, except for escaped characters. What a folded text begins with is no matter.
-      if !options.isExact, !bytes.isEscapedInJSON, !isFoundAnywhere(in: text) { return false }
+      // JSON contains the bytes of a string unchanged, except for escaped characters.
+      if !options.isExact, !bytes.isEscapedInJSON, !isFoundFolded(in: text) { return false }
       return FieldValue(copying: value).jsonValue.holdsText { text in
         var text = text
         return text.withUTF8 {
@@ -147,75 +135,39 @@ package struct TextSearch: Sendable {
 
   /// Returns whether the search text occurs in a text of well-formed UTF-8.
   private func isFound(in text: UnsafeRawBufferPointer) -> Bool {
-    if options.isExact { return isFoundExactly(in: text) }
-    guard options.match == .prefix else { return isFoundAnywhere(in: text) }
-    return stands(in: text, at: 0)
+    options.isExact ? isFoundExactly(in: text) : isFoundFolded(in: text)
   }
 
   private func isFoundExactly(in text: UnsafeRawBufferPointer) -> Bool {
     if isEmpty { return true }
     // CR followed by LF is a single Character, which bytes do not show.
     if text.isASCII, !bytes.contains(where: { $0 == 0x0D || $0 == 0x0A }) {
-      guard let pattern else { return false }
-      return options.match == .prefix ? pattern.isPrefix(of: text) : pattern.isFound(in: text)
+      return pattern?.isFound(in: text) ?? false
     }
-    let string = String(decoding: text, as: UTF8.self)
-    return options.match == .prefix ? string.hasPrefix(self.text) : string.firstRange(of: self.text) != nil
+    return String(decoding: text, as: UTF8.self).firstRange(of: self.text) != nil
   }
 
-  private func isFoundAnywhere(in text: UnsafeRawBufferPointer) -> Bool {
+  private func isFoundFolded(in text: UnsafeRawBufferPointer) -> Bool {
     if isEmpty { return true }
-    if let pattern {
-      return pattern.isFound(in: text) || isFound(pattern, aroundOthersIn: text)
-    }
-    if text.isASCII { return false }
-    var offset = 0
-    while offset < text.count {
-      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
-      for index in 0..<folded.count
-      where folded[index] == bytes[0] && stands(in: text, at: offset, skipping: index) { return true }
-      offset += byteCount
-    }
-    return false
-  }
-
-  /// Returns whether the search text, which is ASCII, occurs at scalars that are not.
-  private func isFound(_ pattern: ASCIIPattern, aroundOthersIn text: UnsafeRawBufferPointer) -> Bool {
-    // Whatever begins before this offset was tried.
+    if let pattern, pattern.isFound(in: text) { return true }
+    // Any other match covers a scalar that is not ASCII. Whatever begins before `tried` was tried.
     var tried = 0
     var offset = text.firstNonASCII(from: 0)
     while offset < text.count {
-      if FoldedScalar.isNeverASCII(text[offset]) {
-        repeat {
-          offset += 1
-        } while offset < text.count && text[offset] >= 0x80
-          && FoldedScalar.isNeverASCII(text[offset])
-        offset = text.firstNonASCII(from: offset)
-        continue
-      }
-      let (folded, byteCount) = FoldedScalar.at(offset, in: text)
-      if folded.count == 1, !pattern.contains(folded[0]) {
-        offset += byteCount
-        tried = offset
-        offset = text.firstNonASCII(from: offset)
-        continue
-      }
-      // Since `tried` there are only ASCII, each its own folded byte, and scalars that no match crosses.
-      if folded.count == 0 {
+      if pattern != nil, FoldedScalar.isNeverASCII(text[offset]) {
+        // No match crosses it.
+        offset += 1
+      } else {
         for start in max(tried, offset - bytes.count + 1)..<offset where stands(in: text, at: start) {
           return true
         }
-      } else {
-        for index in bytes.indices
-        where bytes[index] == folded[0] && offset - index >= tried && stands(in: text, at: offset - index) {
-          return true
-        }
-        for index in 1..<max(1, folded.count)
+        let (folded, byteCount) = FoldedScalar.at(offset, in: text)
+        for index in 0..<folded.count
         where folded[index] == bytes[0] && stands(in: text, at: offset, skipping: index) { return true }
+        offset += byteCount
       }
-      offset += byteCount
       tried = offset
-      offset = text.firstNonASCII(from: offset)
+      if offset < text.count, text[offset] < 0x80 { offset = text.firstNonASCII(from: offset) }
     }
     return false
   }
@@ -264,8 +216,6 @@ extension UInt8 {
 private struct ASCIIPattern: Sendable {
   let bytes: [UInt8]
   private let ignoresCase: Bool
-  /// The bytes that occur, a bit each.
-  private let occurring: (UInt64, UInt64)
   private let first: Pattern
   private let last: Pattern
 
@@ -293,23 +243,8 @@ private struct ASCIIPattern: Sendable {
   init(_ bytes: [UInt8], ignoresCase: Bool) {
     self.bytes = bytes
     self.ignoresCase = ignoresCase
-    var occurring: (UInt64, UInt64) = (0, 0)
-    for byte in bytes {
-      if byte < 64 { occurring.0 |= 1 << byte } else { occurring.1 |= 1 << (byte & 63) }
-    }
-    self.occurring = occurring
     first = Pattern(bytes[0], ignoresCase: ignoresCase)
     last = Pattern(bytes[bytes.count - 1], ignoresCase: ignoresCase)
-  }
-
-  /// Returns whether a byte is one of those to find.
-  @inline(__always)
-  func contains(_ byte: UInt8) -> Bool {
-    byte < 0x80 && (byte < 64 ? occurring.0 : occurring.1) >> UInt64(byte & 63) & 1 == 1
-  }
-
-  func isPrefix(of text: UnsafeRawBufferPointer) -> Bool {
-    text.count >= bytes.count && stands(in: text, at: 0)
   }
 
   func isFound(in text: UnsafeRawBufferPointer) -> Bool {
