@@ -22,7 +22,7 @@
         self.init()
         appendSections([section])
         appendItems(update.items.map(\.id), toSection: section)
-        reconfigureItems((update.difference?.changed ?? []).map { update.items[$0].id })
+        reconfigureItems((update.changed ?? []).map { update.items[$0].id })
       }
     }
   #endif

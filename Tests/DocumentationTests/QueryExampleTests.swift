@@ -71,7 +71,7 @@ struct QueryExampleTests {
     let stations = try stations()
     try await stations.library.store.run { try $0.close() }
     var told: [String] = []
-    await follow(stations) { told.append("\($0.items.map(\.id)) \($0.difference == nil)") }
+    await follow(stations) { told.append("\($0.items.map(\.id)) \($0.changed == nil)") }
     await followCount(stations) { told.append("\($0)") }
     await follow("b", of: stations) { told.append($0?.name ?? "") }
     #expect(told == [#"["c", "b", "a"] true"#, "4", "radio 9 Jazz"])

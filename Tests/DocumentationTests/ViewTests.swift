@@ -23,7 +23,7 @@ func show(
   _ query: Favorites<Recipe>.Query, in source: UICollectionViewDiffableDataSource<Int, Recipe.ID>
 ) async {
   for await update in query.updates {
-    let isAnimated = update.difference != nil
+    let isAnimated = update.changed != nil
     await source.apply(NSDiffableDataSourceSnapshot(update, in: 0), animatingDifferences: isAnimated)
   }
 }

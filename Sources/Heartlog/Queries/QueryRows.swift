@@ -126,122 +126,39 @@ struct QueryRows<Item: Codable & Identifiable & Sendable>: Sendable where Item.I
 
   // MARK: - Following
 
-  /// Reads what changed, and returns how the list became what it is.
+  /// Reads what changed.
   ///
   /// - Parameter ids: the items that may be others; nil for any.
-  mutating func follow(_ ids: Set<UTF8Key>?) -> QueryDifference {
+  /// - Returns: the positions, ascending, of items that were in the list before, with other values; nil if the list is as it was.
+  mutating func follow(_ ids: Set<UTF8Key>?) -> [Int]? {
     let (items, keys) = (items, keys)
     // One item costs a few times what it costs among all of them.
-    guard let ids, ids.count <= 16 + items.count / 8 else {
-      self = QueryRows(query)
-      return difference(from: items, keys)
+    if let ids, ids.count <= 16 + items.count / 8 {
+      let touched = ids.map { id in (id, known[id].map { Self.position($0, in: keys, query) }) }
+      for id in ids { _ = update(id) }
+      if !lacksItems { return changed(from: items, keys, at: touched) }
     }
-    let touched = ids.map { ($0, known[$0]) }
-    for id in ids { _ = update(id) }
-    if lacksItems {
-      // What is read may also have later changes, which are told of later: any item may be another one.
-      self = QueryRows(query)
-      return difference(from: items, keys)
-    }
-    // All others are where they were, from the beginning and from the end; but a limit lets others out at the end.
-    var (first, last) = (min(items.count, self.items.count), query.limit == nil ? Int.max : 0)
+    // What is read may also have later changes, which are told of later: any item may be another one.
+    self = QueryRows(query)
+    return changed(from: items, keys, at: keys.enumerated().map { ($1.id, $0) })
+  }
+
+  /// Compares the list with another one, as `follow` returns it.
+  ///
+  /// - Parameter places: the items that may be others, with their positions in the other list. The rest are in both, in the same order.
+  private func changed(
+    from items: ItemList<Item>, _ keys: ItemList<QueryKey>, at places: [(id: UTF8Key, position: Int?)]
+  ) -> [Int]? {
+    var isOther = items.count != self.items.count
     var changed: [Int] = []
-    for (id, oldKey) in touched {
-      let old = oldKey.map { Self.position($0, in: keys, query) }
-      let new = known[id].map { position($0) }
-      for (place, count) in [(old, keys.count), (new, self.keys.count)] {
-        guard let place else { continue }
-        first = min(first, place)
-        last = min(last, count - 1 - place)
-      }
-      if let oldKey, let key = known[id], let old, let new, !isSame(items[old], oldKey, self.items[new], key)
-      {
+    for (id, old) in places {
+      let key = known[id]
+      let new = key.map { position($0) }
+      if old != new { isOther = true }
+      if let old, let key, let new, !isSame(items[old], keys[old], self.items[new], key) {
         changed.append(new)
       }
     }
-    last = min(last, min(items.count, self.items.count) - first)
-    var difference = difference(keys, first..<keys.count - last, first..<self.keys.count - last)
-    difference.changed = changed.sorted()
-    return difference
-  }
-
-  /// How the list became what it is from another one of which nothing is known.
-  private func difference(from items: ItemList<Item>, _ keys: ItemList<QueryKey>) -> QueryDifference {
-    var difference = difference(keys, 0..<keys.count, 0..<self.keys.count)
-    for (place, item) in items.enumerated() {
-      guard let key = known[keys[place].id] else { continue }
-      let new = position(key)
-      if !isSame(item, keys[place], self.items[new], key) { difference.changed.append(new) }
-    }
-    difference.changed.sort()
-    return difference
-  }
-
-  /// What came, went and moved within parts of the lists, outside of which they are the same.
-  private func difference(
-    _ keys: ItemList<QueryKey>, _ old: Range<Int>, _ new: Range<Int>
-  ) -> QueryDifference {
-    let oldPlaces = Dictionary(old.map { (keys[$0].id, $0) }) { first, _ in first }
-    var difference = QueryDifference()
-    var stayed: [(old: Int, new: Int)] = []
-    for place in new {
-      if let oldPlace = oldPlaces[self.keys[place].id] {
-        stayed.append((oldPlace, place))
-      } else {
-        difference.inserted.append(place)
-      }
-    }
-    difference.removed = old.filter { known[keys[$0].id] == nil }
-    let inOrder = Self.longestAscending(stayed.map(\.old))
-    for (index, pair) in stayed.enumerated() where !inOrder.contains(index) {
-      difference.moved.append(QueryDifference.Move(from: pair.old, to: pair.new))
-    }
-    return difference
-  }
-
-  /// The indices of the longest part that ascends: the other items are those that moved.
-  private static func longestAscending(_ places: [Int]) -> Set<Int> {
-    /// Of each length, the index of the lowest place at which such a part ends.
-    var ends: [Int] = []
-    var previous = [Int](repeating: -1, count: places.count)
-    for (index, place) in places.enumerated() {
-      var range = ends.indices
-      while !range.isEmpty {
-        let middle = range.lowerBound + range.count / 2
-        range = places[ends[middle]] < place ? middle + 1..<range.upperBound : range.lowerBound..<middle
-      }
-      if range.lowerBound > 0 { previous[index] = ends[range.lowerBound - 1] }
-      if range.lowerBound == ends.count { ends.append(index) } else { ends[range.lowerBound] = index }
-    }
-    var longest: Set<Int> = []
-    var index = ends.last ?? -1
-    while index >= 0 {
-      longest.insert(index)
-      index = previous[index]
-    }
-    return longest
-  }
-}
-
-/// How one list of a query became the next, for lists that are animated.
-public struct QueryDifference: Hashable, Sendable {
-  /// Positions in the list before, ascending.
-  public internal(set) var removed: [Int] = []
-  /// Positions in the list after, ascending.
-  public internal(set) var inserted: [Int] = []
-  /// The items that stand elsewhere among the others.
-  public internal(set) var moved: [Move] = []
-  /// Positions in the list after, ascending, of items that were in the list before, with other values.
-  public internal(set) var changed: [Int] = []
-
-  /// Whether the lists are the same.
-  public var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && moved.isEmpty && changed.isEmpty }
-
-  /// An item that stands elsewhere.
-  public struct Move: Hashable, Sendable {
-    /// Its position in the list before.
-    public let from: Int
-    /// Its position in the list after.
-    public let to: Int
+    return isOther || !changed.isEmpty ? changed.sorted() : nil
   }
 }

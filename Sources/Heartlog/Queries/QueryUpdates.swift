@@ -16,8 +16,8 @@ extension Favorites.Query {
   public struct Update: Sendable {
     /// The items.
     public let items: ItemList<Item>
-    /// How they differ from those of the update before; nil for the first one.
-    public let difference: QueryDifference?
+    /// The positions, ascending, of items that were in the update before, with other values; nil for the first update.
+    public let changed: [Int]?
     /// The items that could not be decoded: the id of each, with an error of the code `invalidItem`. With a limit, those that were met.
     public let failures: [(id: String, error: HeartlogError)]
   }
@@ -42,7 +42,7 @@ extension Favorites.Query {
           let subscription = query.favorites.library.allChanges.subscription
           let rows = QueryRows(query)
           followed = (subscription, rows)
-          return Update(items: rows.items, difference: nil, failures: rows.failures)
+          return Update(items: rows.items, changed: nil, failures: rows.failures)
         }
         var rows = before
         // The only reference to the rows: they are changed in place.
@@ -50,14 +50,14 @@ extension Favorites.Query {
         defer { followed = (subscription, rows) }
         while let notice = await subscription.next() {
           let failures = rows.failures
-          let difference = rows.follow(changedItems([notice] + subscription.takeWaiting()))
-          if difference.isEmpty,
+          let changed = rows.follow(changedItems([notice] + subscription.takeWaiting()))
+          if changed == nil,
             rows.failures.elementsEqual(
               failures, by: { $0.id == $1.id && $0.error.message == $1.error.message })
           {
             continue
           }
-          return Update(items: rows.items, difference: difference, failures: rows.failures)
+          return Update(items: rows.items, changed: changed ?? [], failures: rows.failures)
         }
         return nil
       }
