@@ -122,7 +122,7 @@ let package = Package(
     .executableTarget(
       name: "HeartlogCommand", dependencies: ["HeartlogCLI", "HeartlogSync"], swiftSettings: settings),
     .executableTarget(
-      name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogSync", "HeartlogTesting"],
+      name: "HeartlogExample", dependencies: ["HeartlogInterchange", "HeartlogTesting"],
       swiftSettings: settings),
 
     // What tests of all kinds share.

@@ -204,43 +204,6 @@ extension App {
         "chapters": { try chapters().matching($0) },
       ])
   }
-
-  /// The devices that this store has heard of, and what they disagree on.
-  static func devices(_ store: FavoritesStore) -> App {
-    // The sides of a conflict. The first one is shown in lists until one is chosen.
-    func rows(_ conflict: Conflict) -> [Row] {
-      let field = if case .field(let name) = conflict.register { " \(name)" } else { "" }
-      return conflict.writes.map { write in
-        let value =
-          switch write.value {
-          case .membership(let isFavorite, _): isFavorite ? "♥ a favorite" : "♡ not a favorite"
-          case .field(.string(let text)): text
-          case .field(let value): "\(value)"
-          }
-        return Row(
-          text: write == conflict.writes[0]
-            ? "\(value) — \(conflict.library)\(field): \(store.title(of: conflict.item, in: conflict.library))"
-            : "  or \(value)",
-          trailing: store.devices.first { $0.replica == write.event.replica }?.name ?? "?"
-        ).adding("choose") { _ in
-          try store.resolve(conflict, with: write)
-          return "Chosen: \(value)"
-        }
-      }
-    }
-    return App(
-      name: "devices",
-      lists: [
-        "devices": { text in
-          store.devices.map { device in
-            Row(
-              text: "\(device.name)\(device.isOwn ? ", this device" : "")",
-              trailing: "\(device.events) events in \(device.head) commits")
-          }.matching(text)
-        },
-        "conflicts": { text in store.conflicts.flatMap(rows).matching(text) },
-      ])
-  }
 }
 
 extension Double {

@@ -1,23 +1,19 @@
 import Heartlog
 import HeartlogLibraries
-import HeartlogSync
 import HeartlogTesting
 
-/// The device that the program is: one store that all apps share, a clock, and perhaps a second device beside it.
+/// The device that the program is: one store that all apps share, and a clock.
 struct Device: Sendable {
   /// The origin of its commits. Another program on the same store has another one.
   static let origin = "heartlog-example"
 
   let path: String
-  let name: String
-  /// The folder of the second device's store.
-  let peer: String?
   /// A clock that moves by a second with each key, and ids that are the same in every run; nil for the system's.
   let manualClock: ManualClock?
 
   /// - Parameter now: the initial time of a clock that only keys move.
-  init(path: String, name: String = "phone", peer: String? = nil, now: Date? = nil) {
-    (self.path, self.name, self.peer) = (path, name, peer)
+  init(path: String, now: Date? = nil) {
+    self.path = path
     manualClock = now.map { ManualClock(start: $0) }
   }
 
@@ -27,33 +23,15 @@ struct Device: Sendable {
   }
 
   func open() throws(HeartlogError) -> FavoritesStore {
-    try FavoritesStore(at: path, options: options(name: name))
-  }
-
-  private func options(name: String) -> StoreOptions {
     var options = StoreOptions()
-    options.name = name
+    options.name = "phone"
     options.origin = Self.origin
     options.clock = clock
     if manualClock != nil {
-      // Each device must have its own ids.
-      let random = SeededRandom(seed: name.utf8.reduce(0) { $0 &* 257 &+ UInt64($1) })
+      let random = SeededRandom(seed: 1)
       options.random = { random.next() }
     }
-    return options
-  }
-
-  /// Syncs with the second device, which is created if it is new. Another program may have its store open at the same time.
-  @concurrent
-  func sync(_ store: FavoritesStore, with path: String) async throws(HeartlogError) -> SyncReport {
-    let peer = try FavoritesStore(at: path, options: options(name: "tablet"))
-    var options = SyncOptions()
-    options.clock = clock
-    let report = Result { () throws(HeartlogError) in
-      try StoreCarrier(peer).sync(store, options: options)
-    }
-    try peer.close()
-    return try report.get()
+    return try FavoritesStore(at: path, options: options)
   }
 }
 

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Heartlog
 
-/// heartlog-example [APP] [--store DIR] [--peer DIR]: five small apps over one store. Each line of the input is a command.
+/// heartlog-example [APP] [--store DIR]: five small apps over one store. Each line of the input is a command.
 @main
 struct Main {
   @MainActor static func main() async {
@@ -13,9 +13,7 @@ struct Main {
       let path =
         arguments.options["--store"]
         ?? temporary.appending(path: "heartlog-example-\(UUID().uuidString.prefix(8))").path
-      let device = Device(
-        path: path, name: arguments.options["--name"] ?? "phone", peer: arguments.options["--peer"],
-        now: arguments.now)
+      let device = Device(path: path, now: arguments.now)
       let program = try Program(device, showing: arguments.app) { write($0 + "\n") }
       let prompt = isatty(STDIN_FILENO) == 1 ? "> " : ""
       write(prompt)
@@ -56,14 +54,12 @@ struct Arguments {
   private(set) var wantsHelp = false
 
   static let usage = """
-    heartlog-example [APP] [--store DIR] [--peer DIR]
+    heartlog-example [APP] [--store DIR]
 
-    Five small apps over one store: archives, papers, cities, breeds and books; "devices" shows who wrote what. Each line
-    of the input is a command; "help" lists them.
+    Five small apps over one store: archives, papers, cities, breeds and books. Each line of the input is a command;
+    "help" lists them.
 
     --store DIR   the store; without it, a new one in the temporary folder
-    --peer DIR    the store of a second device, for the command "sync"; created if it is new
-    --name NAME   the name of this device if the store is new: phone
     --now TIME    stops the clock, which each command then moves by a second, and makes all ids reproducible, for tests
 
     Run it in the folder of the package.
@@ -74,7 +70,7 @@ struct Arguments {
     while let word = words.next() {
       switch word {
       case "--help", "-h": wantsHelp = true
-      case "--store", "--peer", "--name", "--now":
+      case "--store", "--now":
         guard let value = words.next() else { throw UsageError("\(word) needs a value") }
         options[word] = value
       default:

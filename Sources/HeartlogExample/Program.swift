@@ -3,7 +3,7 @@ import Heartlog
 
 /// The whole program: a command changes the store or prints what it holds. It knows no terminal.
 @MainActor final class Program {
-  nonisolated static let apps = ["archives", "papers", "cities", "breeds", "books", "devices"]
+  nonisolated static let apps = ["archives", "papers", "cities", "breeds", "books"]
 
   let store: FavoritesStore
   private let device: Device
@@ -24,7 +24,7 @@ import Heartlog
     store = try device.open()
     apps = [
       try .archives(store), try .papers(store), try .cities(store), try .breeds(store),
-      try .books(store, clock: device.clock), .devices(store),
+      try .books(store, clock: device.clock),
     ]
     self.app = apps.first { $0.name == app } ?? apps[0]
     let changes = store.changes
@@ -58,7 +58,6 @@ import Heartlog
     open N          its item: since when, its note, its history
     note N [TEXT]   sets its note, or removes it
     undo            undoes the last commit of this device, which may be an undo
-    sync            syncs with the second device
     quit
     """
 
@@ -83,7 +82,6 @@ import Heartlog
       let here = app.lists.map(\.key) + app.commands.keys.sorted() + others
       say("Here: \(here.joined(separator: ", "))")
     case "undo": try await undo()
-    case "sync": try await sync()
     case "quit": isEnded = true
     default: try await run(name, onRow: argument)
     }
@@ -127,14 +125,6 @@ import Heartlog
     let plan = try await store.run { try $0.undo(.lastCommits(1)) }
     let items = Set(plan.writes.map { "\($0.library) \($0.item)" }).sorted().joined(separator: ", ")
     say(plan.writes.isEmpty ? "Nothing to undo." : "Undone: \(items)")
-  }
-
-  private func sync() async throws {
-    guard let peer = device.peer else { return say("There is no second device: start with --peer DIR.") }
-    let report = try await device.sync(store, with: peer)
-    say(
-      "Synced with \(report.peerName ?? peer): \(report.received.commits) commits received, "
-        + "\(report.sent.commits) sent; open conflicts: \(store.conflicts.count)")
   }
 
   /// Prints lines, without characters that control a terminal or the direction of writing: a title comes from a service.

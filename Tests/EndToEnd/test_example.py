@@ -50,7 +50,7 @@ class Program:
 class ExampleTests(TestCase):
     def setUp(self):
         super().setUp()
-        self.phone, self.tablet = Store(self.folder / "phone"), Store(self.folder / "tablet")
+        self.phone = Store(self.folder / "phone")
 
     def open(self, *arguments):
         return self.enterContext(Program(*arguments, "--store", self.phone.path, "--now", "2026-03-02T08:00:00Z"))
@@ -66,25 +66,15 @@ class ExampleTests(TestCase):
     def assertEnds(self, program, code):
         self.assertEqual(program.process.wait(heartlog.SECONDS_MAX), code)
 
-    def test_five_apps_a_sync_and_a_conflict(self):
-        # The tablet has another opinion on the first paper.
-        heartlog.run(
-            "papers", "--store", self.tablet.path, "--name", "tablet", "--now", "2026-03-01T20:00:00Z",
-            input="tap 1\ntap 1\ntap 3\n", program=EXAMPLE, cwd=heartlog.PACKAGE)
-        program = self.open("--peer", self.tablet.path)
+    def test_five_apps(self):
+        program = self.open()
         program.run("tap 1", "tap 2", "favorites", "note 1 nok!", "undo")
         self.assertPrints(program, "♥ ", "♥ ", "1  ♥ ", "2  ♥ ", "Note: nok!", "Undone: archives")
         program.run("papers", "tap 1", "later 2", "cities tō", "tap 1", "breeds", "pictures akita", "tap 1", "books", "tap 1", "play 1 60")
         self.assertPrints(program, "♥ ", "To read next", "♥ 🇯🇵 Tōkyō", "♥ akita", "♥ ")
-        program.run("sync", "devices", "conflicts", "choose 2", "sync")
-        self.assertPrints(program, "Synced with tablet", "tablet", "papers", "Chosen: ", "open conflicts: 0")
         program.run("quit")
         self.assertEnds(program, 0)
-        digests = set()
-        for store in (self.phone, self.tablet):
-            self.expect(0, store("verify"))
-            digests.add(self.expect(0, store("status", "--json")).object["digest"])
-        self.assertEqual(len(digests), 1)
+        self.expect(0, self.phone("verify"))
 
     def test_two_programs_on_one_store(self):
         first, second = self.open("archives"), self.open("archives")

@@ -16,8 +16,7 @@ import Testing
 
   init(showing app: String) throws {
     let now = Date(timeIntervalSince1970: 1_772_438_400)
-    let device = Device(
-      path: folder.appending(path: "phone").path, peer: folder.appending(path: "tablet").path, now: now)
+    let device = Device(path: folder.appending(path: "phone").path, now: now)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let output = Output()
     let (printed, continuation) = AsyncStream.makeStream(of: String.self)
@@ -47,11 +46,11 @@ import Testing
   }
 
   /// The same store as another program opens it.
-  func otherProgram(at path: String = "phone", _ body: (FavoritesStore) throws -> Void) throws {
+  func otherProgram(_ body: (FavoritesStore) throws -> Void) throws {
     var options = StoreOptions()
-    options.name = path
+    options.name = "phone"
     options.origin = "cli"
-    let store = try FavoritesStore(at: folder.appending(path: path).path, options: options)
+    let store = try FavoritesStore(at: folder.appending(path: "phone").path, options: options)
     try body(store)
     try store.close()
   }
@@ -106,24 +105,6 @@ import Testing
     try phone.otherProgram { try $0.library("papers").add("0704.0001v1") }
     let shown = await phone.run("tap 1", "favorites")
     #expect(shown.contains("1  ♥ ") && shown.contains("2  ⚠ ") && shown.contains("title"))
-    try phone.end()
-  }
-
-  @Test("a second device is synced with, and a side of a conflict is chosen")
-  func conflict() async throws {
-    let phone = try Phone(showing: "papers")
-    _ = await phone.run("tap 1", "note 1 p")
-    let paper = try #require(phone.program.store.library("papers").favorites().first?.id)
-    try phone.otherProgram(at: "tablet") { store in
-      try store.library("papers").add(paper)
-      try store.library("papers").setNote("t", of: paper)
-    }
-    #expect(await phone.run("sync").contains("Synced with tablet: "))
-    await phone.waitForLine(with: "♥ papers: ")
-    #expect(await phone.run("devices", "conflicts").contains("papers @note"))
-    #expect(await phone.run("choose 2", "sync").contains("open conflicts: 0"))
-    let digest = phone.program.store.digest
-    try phone.otherProgram(at: "tablet") { #expect($0.digest == digest) }
     try phone.end()
   }
 
