@@ -11,8 +11,8 @@ import HeartlogEngine
 //
 // Concurrent writes of several tasks share their fsyncs. Awaited writes of one task are committed in order.
 //
-// Cancelling a task cancels a write that is not in the commit queue yet: it throws `cancelled`, and nothing is written. After that point
-// the write completes, and the task gets its result. Calls in `run` ignore cancellation.
+// Cancelling a task cancels a write that is not in the commit queue yet: when its turn comes, it throws `cancelled`, and nothing is written.
+// After that point the write completes, and the task gets its result. Calls in `run` ignore cancellation.
 //
 // Reading needs none of this: `list`, `contains` and the other reads only access memory.
 
@@ -48,24 +48,27 @@ extension FavoritesStore {
     origin: String? = nil, durability: Durability? = nil, time: Milliseconds? = nil,
     _ body: @escaping @Sendable () throws -> R
   ) async throws -> (result: R, commit: Commit?) {
-    let write = AsyncWrite<(result: R, commit: Commit?)>()
+    let cancellation = Cancellation()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        guard write.begin(continuation) else { return }
         asyncWrites.append { [self] in
           do {
+            try cancellation.check()
             let staged = try stage(origin: origin, durability: durability, time: time) { _ in
-              try write.draft(body)
+              let result = try body()
+              // The last check: after it the commit is written, whatever happens to the task.
+              try cancellation.check()
+              return result
             }
-            return { write.finish(Result { try self.finish(staged) }) }
+            return { continuation.resume(with: Result { try self.finish(staged) }) }
           } catch {
-            write.finish(.failure(error))
+            continuation.resume(throwing: error)
             return nil
           }
         }
       }
     } onCancel: {
-      write.cancel()
+      cancellation.request()
     }
   }
 
