@@ -79,7 +79,15 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   ///   - order: the order of the result.
   ///   - limit: the maximum number of items; all if nil. Returns fewer only if there are no more.
   public func list(order: ListOrder = .newestFirst, limit: Int? = nil) -> [Item] {
-    load(order: order, limit: limit).items
+    page(order: order, limit: limit).items
+  }
+
+  /// Items as they are listed.
+  package struct Page {
+    package var items: [Item] = []
+    /// What the items were decoded from.
+    var states: [ItemState] = []
+    package var failures: [(id: String, error: HeartlogError)] = []
   }
 
   /// Returns the same favorites as `list(order:limit:)`, together with those that could not be decoded. One bad item never hides the
@@ -88,25 +96,12 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   /// - Parameters:
   ///   - order: the order of the result.
   ///   - limit: the maximum number of items; all if nil. Items that cannot be decoded do not count.
-  /// - Returns: the items, and the id and error of each favorite that failed to decode while collecting them. The errors have the code
-  ///   `invalidItem`.
-  package func load(
-    order: ListOrder = .newestFirst, limit: Int? = nil
-  ) -> (items: [Item], failures: [(id: String, error: HeartlogError)]) {
-    let page = page(order: order, limit: limit)
-    return (page.items, page.failures)
-  }
-
-  /// Items as they are listed.
-  struct Page {
-    var items: [Item] = []
-    /// What the items were decoded from.
-    var states: [ItemState] = []
-    var failures: [(id: String, error: HeartlogError)] = []
-  }
-
-  /// `load`, with what the items were decoded from.
-  func page(order: ListOrder, limit: Int?, where isIncluded: ((Item) -> Bool)? = nil) -> Page {
+  ///   - isIncluded: whether an item is in the page.
+  /// - Returns: the items with what they were decoded from, and the id and error of each favorite that failed to decode while collecting
+  ///   them. The errors have the code `invalidItem`.
+  package func page(
+    order: ListOrder = .newestFirst, limit: Int? = nil, where isIncluded: ((Item) -> Bool)? = nil
+  ) -> Page {
     let most = limit.map { max(0, $0) }
     var wanted = most
     var states = library.favorites(order: order, limit: wanted)
@@ -177,7 +172,7 @@ public struct Favorites<Item: Codable & Identifiable & Sendable>: Sendable where
   ///
   /// An older version of an app finds items here that a newer version wrote. A newer version finds items that lack a property without a
   /// default: see ``FavoriteItem/template``.
-  public var failures: [(id: String, error: HeartlogError)] { load().failures }
+  public var failures: [(id: String, error: HeartlogError)] { page().failures }
 
   /// - Parameters:
   ///   - isListed: whether the failure only leaves the item out of a list, so that a debug build should print it.

@@ -237,7 +237,7 @@ struct FavoritesManagerTests {
     let error = #expect(throws: HeartlogError.self) { try manager.fetchFavorites() }
     #expect(error?.code == .invalidItem && error?.message.contains("not a url at all ][") == true)
     // The sound one is still there.
-    #expect(manager.favorites.load().items == [image] && manager.isLiked(image))
+    #expect(manager.favorites.page().items == [image] && manager.isLiked(image))
     var publisher = manager.favoriteBreedsPublisher.makeAsyncIterator()
     #expect(await publisher.next() == [image])
   }

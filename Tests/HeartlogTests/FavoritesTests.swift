@@ -134,7 +134,7 @@ struct FavoritesTests {
     let records = try store.records
     try records.add(Record(id: 1, title: "t"))
     try store.library("records").add("2", fields: [Field(name: "title", value: .int64(3))])
-    let loaded = records.load()
+    let loaded = records.page()
     #expect(loaded.items == [Record(id: 1, title: "t")])
     #expect(loaded.failures.map(\.id) == ["2"])
     #expect(loaded.failures.first?.error.code == .invalidItem)

@@ -107,7 +107,7 @@ struct UnreadableItemsTests {
         #expect(recipes.list(order: order, limit: limit) == Array(all.prefix(max(0, limit))))
       }
       for limit in 1..<5 {
-        let page = recipes.load(order: order, limit: limit)
+        let page = recipes.page(order: order, limit: limit)
         #expect(page.failures.count + page.items.count <= recipes.count)
         if page.items.count < limit { #expect(page.failures.count == recipes.failures.count) }
       }

@@ -81,7 +81,7 @@ public final class BookLibrary: TypedLibrary {
 
   /// The books of the library, without remembering them as loaded.
   func members() -> (books: [Book], failures: [(id: String, error: HeartlogError)]) {
-    let loaded = books.load(order: .oldestFirst)
+    let loaded = books.page(order: .oldestFirst)
     var members = loaded.items
     for index in members.indices {
       members[index].currentPosition = loadPosition(for: members[index].id)

@@ -30,7 +30,7 @@ public struct FavoritesManager: TypedLibrary {
   /// - Throws: `HeartlogError` with the code `invalidItem` and the first favorite that is not an image, if
   ///   there is one: the set is never incomplete. `favorites.list()` still returns the valid ones.
   public func fetchFavorites() throws(HeartlogError) -> Set<BreedImage> {
-    let loaded = favorites.load()
+    let loaded = favorites.page()
     if let failure = loaded.failures.first { throw failure.error }
     return Set(loaded.items)
   }

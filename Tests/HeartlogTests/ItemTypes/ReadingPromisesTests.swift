@@ -101,7 +101,7 @@ struct ReadingPromisesTests {
     try addUnreadable("1")
     try add(2, 3)
     try addUnreadable("4")
-    let page = records.load(limit: 2)
+    let page = records.page(limit: 2)
     #expect(page.items.map(\.id) == [3, 2] && page.failures.map(\.id) == ["4"])
     #expect(page.failures.allSatisfy { $0.error.code == .invalidItem && "\($0.error)".contains("title") })
     #expect(records.list(limit: 9).map(\.id) == [3, 2] && records.list(limit: 0) == [])
