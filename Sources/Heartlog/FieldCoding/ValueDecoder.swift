@@ -80,12 +80,12 @@ struct ValueDecoder: Decoder {
     return value
   }
 
-  /// Decodes a number without a fraction that fits the type. 2^64 decodes as `UInt64.max`, because earlier versions encoded it so.
+  /// Decodes a number without a fraction that fits the type.
   func integer<T: FixedWidthInteger>(_ type: T.Type) throws(FieldCodingError) -> T {
     let integer: T?
     switch value {
     case .int64(let value): integer = T(exactly: value)
-    case .double(let value): integer = value == 0x1p64 && T.max == UInt64.max ? T.max : T(exactly: value)
+    case .double(let value): integer = T(exactly: value)
     default: throw mismatch("an integer")
     }
     guard let integer else {
