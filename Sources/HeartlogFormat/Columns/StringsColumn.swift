@@ -74,11 +74,11 @@ enum StringsColumn {
   static func roomNeeded(encoding: UInt8, byteCount: Int, count: Int) -> Int {
     switch encoding {
     case plain: byteCount
-    case nibbles: 2 * byteCount + NibbleText.slack
+    case nibbles: 2 * byteCount
     case lowerUUIDs, upperUUIDs: UUIDText.length * min(count, byteCount / 16)
     case seconds, milliseconds: RFC3339.millisecondsLength * count
     // The distinct texts may be in any of the other encodings.
-    case repeated: 3 * byteCount + NibbleText.slack + RFC3339.millisecondsLength * (count / repeatedShare)
+    case repeated: 3 * byteCount + RFC3339.millisecondsLength * (count / repeatedShare)
     default: 0
     }
   }
@@ -139,14 +139,13 @@ enum StringsColumn {
       traits.note(Int(length))
     }
     let bytes = try reader.take(traits.byteCount)
-    let check = UTF8Check(bytes)
-    if check == .malformed { throw MalformedError("text that is not well-formed UTF-8") }
+    try bytes.checkUTF8()
     let offset = texts.place(bytes)
     var start = 0
     for index in output.indices {
       let length = Int(output[index])
       // The concatenation is well-formed. Each text is too, unless one begins inside a character.
-      if check == .wellFormed, length > 0, UTF8Check.isContinuation(bytes[start]) {
+      if length > 0, bytes[start] & 0xC0 == 0x80 {
         throw MalformedError("text that is not well-formed UTF-8")
       }
       output[index] = TextSlice(offset: offset + start, count: length).word

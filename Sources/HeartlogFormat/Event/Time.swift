@@ -159,20 +159,9 @@ package enum RFC3339 {
   /// - Throws: `MalformedError` for any other format, for a day or time that does not exist, and for a time outside the years 0000 to 9999
   ///   in UTC.
   package static func parse(_ text: String) throws(MalformedError) -> Milliseconds {
-    // Computed, so that it is created only when thrown.
-    var malformed: MalformedError {
-      MalformedError("\"\(text.prefix(64))\" is no RFC 3339 time like 2024-03-01T12:00:00Z")
+    guard let time = text.withUTF8Bytes({ Scanner.time($0) }) else {
+      throw MalformedError("\"\(text.prefix(64))\" is no RFC 3339 time like 2024-03-01T12:00:00Z")
     }
-    var scanner = Scanner(text)
-    guard let day = scanner.date(), scanner.take("T", or: "t"), let hour = scanner.digits(2), hour < 24,
-      scanner.take(":"), let minute = scanner.digits(2), minute < 60,
-      scanner.take(":"), let second = scanner.digits(2), second <= 60,
-      let fraction = scanner.fraction(), let offsetMinutes = scanner.offsetMinutes(), scanner.isAtEnd
-    else { throw malformed }
-    let minutes = day * 1_440 + hour * 60 + minute - offsetMinutes
-    // Leap seconds are the last second of a UTC day.
-    if second == 60, (minutes + 1) % 1_440 != 0 { throw malformed }
-    let time = minutes * 60_000 + second * 1_000 + fraction
     guard (Limits.dateMillisecondsMin...Limits.dateMillisecondsMax).contains(time) else {
       throw MalformedError("\"\(text)\" is outside the years 0000 to 9999 in UTC")
     }
@@ -181,8 +170,7 @@ package enum RFC3339 {
 
   /// Parses a day, `2024-03-01`, as its first millisecond in UTC. It ends 86,400,000 milliseconds later.
   package static func parseDay(_ text: String) throws(MalformedError) -> Milliseconds {
-    var scanner = Scanner(text)
-    guard let day = scanner.date(), scanner.isAtEnd else {
+    guard let day = text.withUTF8Bytes({ Scanner.day($0) }) else {
       throw MalformedError("\"\(text.prefix(64))\" is no day like 2024-03-01")
     }
     return day * CivilDate.dayMilliseconds
@@ -190,39 +178,61 @@ package enum RFC3339 {
 
   /// Reads the parts of a time from the front of a text.
   private struct Scanner {
-    private var rest: Substring.UTF8View
+    let bytes: UnsafeRawBufferPointer
+    var offset = 0
 
-    init(_ text: String) { rest = text[...].utf8 }
+    /// Milliseconds since 1970, which may be outside the years 0000 to 9999; nil if the text is no time.
+    @inline(__always)
+    static func time(_ bytes: UnsafeRawBufferPointer) -> Milliseconds? {
+      var scanner = Scanner(bytes: bytes)
+      guard let day = scanner.date(), scanner.take("T", or: "t"), let hour = scanner.digits(2), hour < 24,
+        scanner.take(":"), let minute = scanner.digits(2), minute < 60,
+        scanner.take(":"), let second = scanner.digits(2), second <= 60,
+        let fraction = scanner.fraction(), let offsetMinutes = scanner.offsetMinutes(), scanner.isAtEnd
+      else { return nil }
+      let minutes = day &* 1_440 &+ hour &* 60 &+ minute &- offsetMinutes
+      // Leap seconds are the last second of a UTC day.
+      if second == 60, (minutes + 1) % 1_440 != 0 { return nil }
+      return minutes &* 60_000 &+ second &* 1_000 &+ fraction
+    }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    /// Days since 1970; nil if the text is no day.
+    static func day(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+      var scanner = Scanner(bytes: bytes)
+      guard let day = scanner.date(), scanner.isAtEnd else { return nil }
+      return day
+    }
 
+    var isAtEnd: Bool { offset == bytes.count }
+
+    @inline(__always)
     mutating func take(_ character: Unicode.Scalar, or other: Unicode.Scalar? = nil) -> Bool {
-      guard let first = rest.first else { return false }
-      guard first == UInt8(ascii: character) || other.map({ first == UInt8(ascii: $0) }) == true else {
-        return false
-      }
-      rest.removeFirst()
+      guard !isAtEnd else { return false }
+      let byte = UInt32(bytes[offset])
+      guard byte == character.value || byte == other?.value else { return false }
+      offset &+= 1
       return true
     }
 
+    @inline(__always)
     mutating func digit() -> Int64? {
-      guard let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
-        return nil
-      }
-      rest.removeFirst()
-      return Int64(first - UInt8(ascii: "0"))
+      guard !isAtEnd, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[offset]) else { return nil }
+      offset &+= 1
+      return Int64(bytes[offset &- 1] &- UInt8(ascii: "0"))
     }
 
+    @inline(__always)
     mutating func digits(_ count: Int) -> Int64? {
       var number: Int64 = 0
       for _ in 0..<count {
         guard let digit = digit() else { return nil }
-        number = number * 10 + digit
+        number = number &* 10 &+ digit
       }
       return number
     }
 
     /// The number of days since 1970 of a date like `2024-03-01`.
+    @inline(__always)
     mutating func date() -> Int64? {
       guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2) else {
         return nil
@@ -340,51 +350,11 @@ extension RFC3339 {
 
   /// Parses a valid date and time of the years 0000–9999 as milliseconds since 1970; nil for anything else.
   package static func milliseconds(_ text: UnsafeRawBufferPointer) -> Int64? {
-    let hasFraction = text.count == millisecondsLength
-    guard hasFraction || text.count == secondsLength,
-      let date = digits(text, at: 0, Form.date), let time = digits(text, at: 8, Form.time),
-      let second = digits(text, at: 12, hasFraction ? Form.secondAndPoint : Form.secondAndEnd),
-      let fraction = hasFraction ? digits(text, at: 16, Form.fraction) : 0
+    // These leave the scanner no other spelling. A leap second would be another text than that of its time.
+    guard text.count == secondsLength || text.count == millisecondsLength,
+      text[10] == UInt8(ascii: "T"), text[text.count - 1] == UInt8(ascii: "Z"), text[17] < UInt8(ascii: "6")
     else { return nil }
-    /// The number of two digits at an offset.
-    func number(_ word: UInt64, _ offset: UInt64) -> Int {
-      // No byte exceeds 99, so none carries into the next.
-      Int(truncatingIfNeeded: (word &* 10 &+ word >> 8) >> (offset &* 8) & 0xFF)
-    }
-    let (hour, minute, seconds) = (number(time, 3), number(time, 6), number(second, 5))
-    guard hour < 24, minute < 60, seconds < 60,
-      let day = CivilDate(
-        year: number(date, 0) &* 100 &+ number(date, 2), month: number(date, 5), day: number(time, 0))
-    else { return nil }
-    let sum = day.daysSince1970 &* 86_400 &+ Int64(hour &* 3_600 &+ minute &* 60 &+ seconds)
-    // The first digit has the point, which is 0, before it.
-    return sum &* 1_000 &+ Int64(number(fraction, 3) &* 100 &+ number(fraction, 5))
-  }
-
-  /// Eight bytes of a text, the first one lowest. 0 stands for any digit.
-  private enum Form {
-    /// `0000-00-`, at the beginning.
-    static let date: UInt64 = 0x2D30_302D_3030_3030
-    /// `00T00:00`, behind it.
-    static let time: UInt64 = 0x3030_3A30_3054_3030
-    /// `0:00:00Z`, which begins within the hour.
-    static let secondAndEnd: UInt64 = 0x5A30_303A_3030_3A30
-    /// `0:00:00.`
-    static let secondAndPoint: UInt64 = 0x2E30_303A_3030_3A30
-    /// `:00.000Z`, which begins before the second.
-    static let fraction: UInt64 = 0x5A30_3030_2E30_303A
-  }
-
-  /// Returns eight bytes as digits from 0 to 9, with 0 for all else; nil unless they have that form.
-  @inline(__always)
-  private static func digits(_ text: UnsafeRawBufferPointer, at offset: Int, _ form: UInt64) -> UInt64? {
-    func each(_ byte: UInt64) -> UInt64 { byte &* 0x0101_0101_0101_0101 }
-    let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    let difference = word ^ form
-    let isFixed = ((form ^ each(0x30)) &+ each(0x7F)) >> 7 & each(1)
-    // Sets the high bit of each byte of more than 9, or of more than 0 where the form has no digit.
-    let excess = (difference & each(0x7F)) &+ each(0x7F - 9) &+ isFixed &* 9
-    return (excess | difference) & each(0x80) == 0 ? difference : nil
+    return Scanner.time(text)
   }
 
   /// Writes the text of a time. Outside the years 0000–9999 it returns false and writes nothing.
