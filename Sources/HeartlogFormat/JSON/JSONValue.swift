@@ -196,13 +196,10 @@ public struct CanonicalJSON: Hashable, Sendable {
     case .array, .object: break
     default: throw MalformedError("\(value.kind) where an array or an object should be")
     }
-    var form = CanonicalForm()
-    try form.append(value)
-    guard form.bytes.count <= Limits.valueBytesMax else {
-      throw MalformedError(
-        "a nested value of \(form.bytes.count) bytes, the most is \(Limits.valueBytesMax)")
+    text = try CanonicalForm.of(value).jsonText
+    guard text.utf8.count <= Limits.valueBytesMax else {
+      throw MalformedError("a nested value of \(text.utf8.count) bytes, the most is \(Limits.valueBytesMax)")
     }
-    text = String(decoding: form.bytes, as: UTF8.self)
   }
 
   /// The largest magnitude of an integer in an array or an object: 2^53. Up to there, doubles distinguish all integers.
@@ -300,65 +297,46 @@ public struct CanonicalJSON: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) { UTF8Key(text).hash(into: &hasher) }
 }
 
-/// Encodes JSON in the form of RFC 8785, which has one text per value.
-struct CanonicalForm {
-  private(set) var bytes: [UInt8] = []
-
-  /// Appends `value`. Throws for values that the form cannot represent (integers beyond ±2^53, NaN and infinity, duplicate member names),
-  /// and for values beyond the limits of a field (deep nesting, long strings).
-  mutating func append(_ value: JSONValue, depth: Int = 0) throws(MalformedError) {
+/// The form of RFC 8785, which has one text per value: that of the sorted value.
+enum CanonicalForm {
+  /// Sorts the members of all objects. Throws for values that the form cannot represent (integers beyond ±2^53, NaN and infinity,
+  /// duplicate member names), and for values beyond the limits of a field (deep nesting, long strings).
+  static func of(_ value: JSONValue, depth: Int = 0) throws(MalformedError) -> JSONValue {
     switch value {
-    case .null, .bool: value.appendJSON(to: &bytes)
+    case .null, .bool: return value
     case .int64(let integer):
       try CanonicalJSON.check(integer)
-      JSONText.append(integer, to: &bytes)
+      return value
     case .double(let number):
       guard let number = JSONValue.number(number) else {
         throw MalformedError("a nested number that is not finite")
       }
-      if case .int64 = number { try append(number, depth: depth) } else { number.appendJSON(to: &bytes) }
-    case .string(let text): try append(text)
+      if case .int64(let integer) = number { try CanonicalJSON.check(integer) }
+      return number
+    case .string(let text):
+      try check(text)
+      return value
+    case .array where depth == Limits.jsonDepthMax, .object where depth == Limits.jsonDepthMax:
+      throw MalformedError("a value nested more than \(Limits.jsonDepthMax) deep")
     case .array(let elements):
-      try check(depth: depth + 1)
-      bytes.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        try append(element, depth: depth + 1)
-      }
-      bytes.append(UInt8(ascii: "]"))
+      return .array(
+        try elements.map { (element) throws(MalformedError) in try of(element, depth: depth + 1) })
     case .object(let members):
-      try check(depth: depth + 1)
-      try append(members, depth: depth + 1)
-    }
-  }
-
-  private mutating func append(_ members: [JSONMember], depth: Int) throws(MalformedError) {
-    let sorted = members.sorted { Self.isBefore($0.name, $1.name) }
-    bytes.append(UInt8(ascii: "{"))
-    for (index, member) in sorted.enumerated() {
-      if index > 0 {
-        guard UTF8Key(member.name) != UTF8Key(sorted[index - 1].name) else {
-          throw MalformedError("two members of the name \"\(member.name)\" in one object")
-        }
-        bytes.append(UInt8(ascii: ","))
+      let sorted = members.sorted { isBefore($0.name, $1.name) }
+      for (name, next) in zip(sorted, sorted.dropFirst()) where name.name.hasSameBytes(as: next.name) {
+        throw MalformedError("two members of the name \"\(next.name)\" in one object")
       }
-      try append(member.name)
-      bytes.append(UInt8(ascii: ":"))
-      try append(member.value, depth: depth)
+      return .object(
+        try sorted.map { (member) throws(MalformedError) in
+          try check(member.name)
+          return JSONMember(member.name, try of(member.value, depth: depth + 1))
+        })
     }
-    bytes.append(UInt8(ascii: "}"))
   }
 
-  private mutating func append(_ text: String) throws(MalformedError) {
+  private static func check(_ text: String) throws(MalformedError) {
     guard text.utf8.count <= Limits.valueBytesMax else {
       throw MalformedError("a string of \(text.utf8.count) bytes, the most is \(Limits.valueBytesMax)")
-    }
-    JSONText.append(text, to: &bytes)
-  }
-
-  private func check(depth: Int) throws(MalformedError) {
-    guard depth <= Limits.jsonDepthMax else {
-      throw MalformedError("a value nested more than \(Limits.jsonDepthMax) deep")
     }
   }
 

@@ -49,7 +49,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// Writes `null`.
-  package mutating func null() { value(JSONValue.null) }
+  package mutating func null() { value { $0.append(contentsOf: "null".utf8) } }
 
   /// Writes a value.
   package mutating func value(_ value: some JSONWritable) { value.write(to: &self) }
@@ -136,7 +136,9 @@ extension Int64: JSONWritable {}
 extension UInt64: JSONWritable {}
 
 extension Bool: JSONWritable {
-  package func write(to json: inout JSONWriter) { json.value(JSONValue.bool(self)) }
+  package func write(to json: inout JSONWriter) {
+    json.value { $0.append(contentsOf: self ? "true".utf8 : "false".utf8) }
+  }
 }
 
 /// Null for NaN and infinity, which JSON cannot represent.
@@ -151,7 +153,20 @@ extension String: JSONWritable {
 
 /// Members in their stored order.
 extension JSONValue: JSONWritable {
-  package func write(to json: inout JSONWriter) { json.value { appendJSON(to: &$0) } }
+  package func write(to json: inout JSONWriter) {
+    switch self {
+    case .null: json.null()
+    case .bool(let value): value.write(to: &json)
+    case .int64(let value): value.write(to: &json)
+    case .double(let value): value.write(to: &json)
+    case .string(let value): value.write(to: &json)
+    case .array(let elements): elements.write(to: &json)
+    case .object(let members):
+      json.beginObject()
+      for member in members { json.member(member.name, member.value) }
+      json.endObject()
+    }
+  }
 }
 
 /// `FieldValue.jsonValue`, without parsing nested text.
@@ -274,37 +289,10 @@ enum JSONText {
 }
 
 extension JSONValue {
-  /// Appends the value as JSON text without spaces, with members in their stored order.
-  package func appendJSON(to output: inout [UInt8]) {
-    switch self {
-    case .null: output.append(contentsOf: "null".utf8)
-    case .bool(let value): output.append(contentsOf: value ? "true".utf8 : "false".utf8)
-    case .int64(let value): JSONText.append(value, to: &output)
-    case .double(let value): JSONText.append(value, to: &output)
-    case .string(let value): JSONText.append(value, to: &output)
-    case .array(let elements):
-      output.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { output.append(UInt8(ascii: ",")) }
-        element.appendJSON(to: &output)
-      }
-      output.append(UInt8(ascii: "]"))
-    case .object(let members):
-      output.append(UInt8(ascii: "{"))
-      for (index, member) in members.enumerated() {
-        if index > 0 { output.append(UInt8(ascii: ",")) }
-        JSONText.append(member.name, to: &output)
-        output.append(UInt8(ascii: ":"))
-        member.value.appendJSON(to: &output)
-      }
-      output.append(UInt8(ascii: "}"))
-    }
-  }
-
-  /// The value as JSON text without spaces.
+  /// The value as JSON text without spaces, with members in their stored order.
   package var jsonText: String {
-    var output: [UInt8] = []
-    appendJSON(to: &output)
-    return String(decoding: output, as: UTF8.self)
+    var json = JSONWriter()
+    json.value(self)
+    return String(decoding: json.bytes, as: UTF8.self)
   }
 }
