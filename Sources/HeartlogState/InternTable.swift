@@ -58,7 +58,7 @@ struct InternTable<Record: KeyedRecord>: Sendable {
     /// - Parameter isText: whether the text of that name is the key, if it is too long to be stored in the record.
     @inline(__always)
     func find(
-      _ bytes: UnsafeRawBufferPointer, isText: (UInt64) -> Bool = { _ in false }
+      _ bytes: UnsafeRawBufferPointer, isText: (UInt64) -> Bool
     ) -> (number: Int32, record: UnsafePointer<Record>)? {
       let key = Key(bytes)
       return find(key, hash: InternTable.hash(of: bytes, as: key, seed), isText: isText)

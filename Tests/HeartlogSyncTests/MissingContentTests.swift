@@ -150,7 +150,8 @@ struct MissingContentTests {
     for commits in [1...10, 11...20, 21...30] as [ClosedRange<UInt64>] {
       let run = try run(commits) { block in
         guard commits.lowerBound == 11 else { return block }
-        let salts = Salts(block.secrets)
+        var salts = Salts(block.secrets)
+        var hasher = SHA256Hasher()
         let secret = SegmentSecret(
           firstCommit: block.firstCommit,
           kind: .runs([
@@ -158,7 +159,9 @@ struct MissingContentTests {
               run: 0,
               kind: .salts(
                 block.commits.map {
-                  EventSalt(commit: $0.number, event: 0, salt: salts.salt(commit: $0.number, event: 0)!)
+                  EventSalt(
+                    commit: $0.number, event: 0,
+                    salt: salts.salt(commit: $0.number, event: 0, hasher: &hasher)!)
                 }))
           ]))
         return Block(

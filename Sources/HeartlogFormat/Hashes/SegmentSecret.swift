@@ -213,13 +213,6 @@ package struct Salts: Sendable {
     return after > 0 ? secrets[after - 1].firstCommit : nil
   }
 
-  /// A single salt, for callers that need only one.
-  package func salt(commit: CommitNumber, event: Int) -> Salt? {
-    var salts = self
-    var hasher = SHA256Hasher()
-    return salts.salt(commit: commit, event: event, hasher: &hasher)
-  }
-
   /// The secrets that a block of these commits lists: those that cover them, reduced to the parts that cover them.
   package func secrets(serving commits: ClosedRange<CommitNumber>) -> [SegmentSecret] {
     var served: [SegmentSecret] = []

@@ -269,14 +269,6 @@ public struct CanonicalJSON: Hashable, Sendable {
     return isPlainList(bytes, { strings.append(String(decoding: $0, as: UTF8.self)) }) ? strings : nil
   }
 
-  /// Creates a value from canonical text.
-  ///
-  /// - Parameter bytes: the UTF-8 of the text.
-  /// - Throws: `MalformedError` if the text is not canonical, byte for byte.
-  public init(canonical bytes: [UInt8]) throws(MalformedError) {
-    self = try bytes.withBytes { (bytes) throws(MalformedError) in try CanonicalJSON(canonical: bytes) }
-  }
-
   /// Creates a value from text that was validated before.
   init(checked text: String) { self.text = text }
 
@@ -284,7 +276,11 @@ public struct CanonicalJSON: Hashable, Sendable {
   ///
   /// - Parameter text: the text.
   /// - Throws: `MalformedError` if the text is not canonical, byte for byte.
-  public init(canonical text: String) throws(MalformedError) { try self.init(canonical: Array(text.utf8)) }
+  public init(canonical text: String) throws(MalformedError) {
+    self = try Array(text.utf8).withBytes { (bytes) throws(MalformedError) in
+      try CanonicalJSON(canonical: bytes)
+    }
+  }
 
   /// The array or object that the text encodes.
   ///

@@ -139,13 +139,6 @@ package struct SignedCheckpoint: Hashable, Sendable {
     }
   }
 
-  /// The checkpoint with only its owner's signature.
-  package var withoutCosignatures: SignedCheckpoint {
-    var bare = self
-    bare.note.removeSignatures { Cosignature($0) != nil }
-    return bare
-  }
-
   /// Takes over the cosignatures of another copy of the same checkpoint, one of each witness.
   ///
   /// - Returns: whether there was a new one.

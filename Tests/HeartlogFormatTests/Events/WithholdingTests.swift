@@ -274,3 +274,12 @@ struct WithholdingTests {
 extension Salt {
   init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { Salt($0) } }
 }
+
+extension Salts {
+  /// A single salt.
+  func salt(commit: CommitNumber, event: Int) -> Salt? {
+    var salts = self
+    var hasher = SHA256Hasher()
+    return salts.salt(commit: commit, event: event, hasher: &hasher)
+  }
+}
