@@ -28,7 +28,7 @@ package final class BlockColumns: Sendable {
   /// The values that the shapes' `values` refer to.
   package let values: [ValueColumn]
   /// The values of all value columns, one column after the other.
-  package let words: ColumnWords
+  package let words: [Int64]
   /// The bytes that the slices of items and values refer to.
   package let texts: BlockTexts
   /// The size in rows of the fields of all events, except the values that have a column.
@@ -47,7 +47,7 @@ package final class BlockColumns: Sendable {
     _ table: inout ColumnReader, replica: ReplicaID, commitCount: Int, eventCount: Int,
     firstStamp: HybridTimestamp
   ) throws(MalformedError) {
-    var texts = TextBuilder(capacity: try table.textByteCountBound(count: eventCount))
+    var texts = TextBuilder(capacity: table.byteCount)
     commits = try CommitColumns(
       &table, replica: replica, commitCount: commitCount, eventCount: eventCount, firstStamp: firstStamp)
     kinds = try table.kinds(.kinds, count: eventCount)
@@ -83,9 +83,7 @@ package final class BlockColumns: Sendable {
     _ table: inout ColumnReader, count: Int, texts: inout TextBuilder
   ) throws(MalformedError) -> (libraries: [String], items: [Item]) {
     // Their ids are read before the last of these is used.
-    let itemLibraries: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
-      try table.ints(.itemLibraries, into: output)
-    }
+    let itemLibraries = try table.array(.itemLibraries, count: count)
     let libraryCount = try itemLibraries.withUnsafeBufferPointer { (indices) throws(MalformedError) in
       try firstUses(indices, what: "a library")
     }
@@ -395,10 +393,7 @@ package struct CommitColumns: Sendable {
 
     init(_ table: inout ColumnReader, _ key: ColumnKey, count: Int) throws(MalformedError) {
       constant = try table.constant(key, count: count)
-      values =
-        constant != nil
-        ? []
-        : try Array(count: count) { (output) throws(MalformedError) in try table.ints(key, into: output) }
+      values = constant != nil ? [] : try table.array(key, count: count)
     }
 
     @inline(__always)

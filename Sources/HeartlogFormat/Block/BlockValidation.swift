@@ -116,7 +116,7 @@ extension BlockColumns {
   /// Reads the shapes, the names and the values that the shapes require.
   static func shapes(
     _ table: inout ColumnReader, _ uses: NewOrKnown, texts: inout TextBuilder
-  ) throws(MalformedError) -> ([Shape], rowByteCount: Int, [ValueColumn], ColumnWords) {
+  ) throws(MalformedError) -> ([Shape], rowByteCount: Int, [ValueColumn], words: [Int64]) {
     let raw = try table.opaque(.shapes, count: uses.distinctCount) {
       (reader) throws(MalformedError) in try readShape(from: &reader)
     }
@@ -137,15 +137,17 @@ extension BlockColumns {
       for member in shape where member.hasValue { counts[member.key, default: 0] += useCount }
     }
     let keys = counts.keys.sorted()
-    let words = ColumnWords(count: counts.values.reduce(0, +))
     var columnIndices: [ColumnKey: Int] = [:]
     var columns: [ValueColumn] = []
-    var start = 0
-    for key in keys {
-      columnIndices[key] = columns.count
-      let range = start..<start + (counts[key] ?? 0)
-      columns.append(try readValues(&table, key, range, into: words.cells(range), texts: &texts))
-      start = range.upperBound
+    let words: [Int64] = try Array(count: counts.values.reduce(0, +)) { (words) throws(MalformedError) in
+      var start = 0
+      for key in keys {
+        columnIndices[key] = columns.count
+        let range = start..<start + (counts[key] ?? 0)
+        let output = UnsafeMutableBufferPointer(rebasing: words[range])
+        columns.append(try readValues(&table, key, range, into: output, texts: &texts))
+        start = range.upperBound
+      }
     }
     var shapes: [Shape] = []
     for shape in raw {

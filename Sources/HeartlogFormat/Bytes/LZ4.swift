@@ -19,15 +19,6 @@ package enum LZ4 {
     guard decode(bytes, into: output) else { throw MalformedError("an LZ4 block that does not decompress") }
   }
 
-  /// Returns the first byte of a decompressed block. It is a literal, because a match copies what stands before it.
-  static func firstByte(of bytes: UnsafeRawBufferPointer) throws(MalformedError) -> UInt8 {
-    var offset = 1
-    guard let token = bytes.first, let literals = length(token >> 4, in: bytes, at: &offset), literals > 0,
-      offset < bytes.count
-    else { throw MalformedError("an LZ4 block that does not decompress") }
-    return bytes[offset]
-  }
-
   /// Returns the length that a half of a token begins, and moves the offset behind the bytes that continue it; nil if the block ends before.
   static func length(_ half: UInt8, in bytes: UnsafeRawBufferPointer, at offset: inout Int) -> Int? {
     var length = Int(half)

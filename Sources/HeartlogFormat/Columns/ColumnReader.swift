@@ -8,11 +8,6 @@ struct ColumnReader: ~Copyable {
     /// The size before compression.
     let byteCount: Int
     let isCompressed: Bool
-
-    /// The first byte, which in most columns is the encoding.
-    func encoding() throws(MalformedError) -> UInt8 {
-      isCompressed ? try LZ4.firstByte(of: bytes) : bytes[0]
-    }
   }
 
   private let columns: [Stored]
@@ -68,20 +63,8 @@ struct ColumnReader: ~Copyable {
     numbers.deallocate()
   }
 
-  /// Returns the number of bytes to reserve for the texts of all columns. Bounded, because a short block may claim more texts than it has.
-  ///
-  /// - Parameter count: the maximum number of texts in a column.
-  func textByteCountBound(count: Int) throws(MalformedError) -> Int {
-    assert(count <= Limits.blockEventsMax, "the number of texts was checked")
-    var needed = 0
-    var byteCount = 0
-    for column in columns where column.key.holdsTexts {
-      let encoding = try column.encoding()
-      needed += StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: count)
-      byteCount += column.byteCount
-    }
-    return min(needed, 4 * byteCount + RFC3339.millisecondsLength * count)
-  }
+  /// The size of all columns before compression: at most `Limits.blockColumnsBytesMax`.
+  var byteCount: Int { columns.reduce(0) { $0 + $1.byteCount } }
 
   /// Throws if a column was never read, because nothing in the block refers to it.
   func end() throws(MalformedError) {
@@ -122,6 +105,11 @@ struct ColumnReader: ~Copyable {
     return constant
   }
 
+  /// Returns the numbers of a column as an array. The caller must limit the count.
+  mutating func array(_ key: ColumnKey, count: Int) throws(MalformedError) -> [Int64] {
+    try Array(count: count) { (output) throws(MalformedError) in try ints(key, into: output) }
+  }
+
   mutating func doubles(
     _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>
   ) throws(MalformedError) {
@@ -155,12 +143,7 @@ struct ColumnReader: ~Copyable {
     _ key: ColumnKey, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> TextTraits {
     guard !output.isEmpty else { return TextTraits(isPrintable: true) }
-    let column = try needStored(key)
-    let encoding = try column.encoding()
-    try texts.reserve(
-      StringsColumn.roomNeeded(encoding: encoding, byteCount: column.byteCount, count: output.count))
-    // Plain texts are decompressed directly to their final location.
-    var reader = try encoding == StringsColumn.plain ? read(column, into: &texts) : read(column)
+    var reader = try need(key)
     let traits = try StringsColumn.decode(from: &reader, into: output, texts: &texts)
     try reader.end()
     return traits
@@ -172,9 +155,8 @@ struct ColumnReader: ~Copyable {
   ) throws(MalformedError) -> TextTraits {
     var traits = TextTraits(isPrintable: false)
     guard !output.isEmpty else { return traits }
-    let column = try needStored(key)
-    try texts.reserve(column.byteCount)
-    var reader = try read(column, into: &texts)
+    var reader = try need(key)
+    try texts.reserve(reader.remaining)
     for index in output.indices {
       let bytes = try reader.lengthAndBytes()
       output[index] = TextSlice(offset: texts.place(bytes), count: bytes.count).word
@@ -192,9 +174,6 @@ struct ColumnReader: ~Copyable {
       throw MalformedError("a table \(key.id) that has not \(count) texts")
     }
     var texts = TextBuilder(capacity: 0)
-    try texts.reserve(
-      StringsColumn.roomNeeded(
-        encoding: reader.rest.first ?? StringsColumn.plain, byteCount: reader.remaining, count: count))
     let slices = room(for: count)
     _ = try StringsColumn.decode(from: &reader, into: slices, texts: &texts)
     try reader.end()
@@ -224,58 +203,16 @@ struct ColumnReader: ~Copyable {
     return index < columns.count && columns[index].key == key && !taken[index] ? index : nil
   }
 
-  private mutating func needStored(_ key: ColumnKey) throws(MalformedError) -> Stored {
+  /// Returns the bytes of a column, valid until the next call.
+  private mutating func need(_ key: ColumnKey) throws(MalformedError) -> ByteReader {
     guard let index = index(of: key) else { throw MalformedError("a block without its column \(key.id)") }
     taken[index] = true
-    return columns[index]
-  }
-
-  private mutating func need(_ key: ColumnKey) throws(MalformedError) -> ByteReader {
-    try read(try needStored(key))
-  }
-
-  /// Returns the bytes of a column, valid until the next call.
-  private func read(_ column: Stored) throws(MalformedError) -> ByteReader {
+    let column = columns[index]
     guard column.isCompressed else { return ByteReader(column.bytes) }
     assert(column.byteCount <= scratch.count, "the buffer is large enough for any compressed column")
     let output = UnsafeMutableRawBufferPointer(rebasing: scratch[..<column.byteCount])
     try LZ4.decompress(column.bytes, into: output)
     return ByteReader(UnsafeRawBufferPointer(output))
-  }
-
-  /// Returns the bytes of a column. A compressed column is decompressed to the end of `texts`, where room must be reserved.
-  private func read(_ column: Stored, into texts: inout TextBuilder) throws(MalformedError) -> ByteReader {
-    guard column.isCompressed else { return ByteReader(column.bytes) }
-    precondition(column.byteCount <= texts.room.count, "room was reserved for the column")
-    try LZ4.decompress(
-      column.bytes, into: UnsafeMutableRawBufferPointer(rebasing: texts.room[..<column.byteCount]))
-    let offset = texts.take(column.byteCount)
-    return ByteReader(texts.bytes(TextSlice(offset: offset, count: column.byteCount)))
-  }
-}
-
-/// The values of all fields of a block, one 64-bit word each: integers as they are, doubles as their bits, texts as slices.
-///
-/// Written only while a block is read; immutable after that.
-package final class ColumnWords: @unchecked Sendable {
-  private let memory: UnsafeMutableBufferPointer<Int64>
-
-  init(count: Int) { memory = .allocate(capacity: count) }
-
-  deinit { memory.deallocate() }
-
-  /// Returns a range of words for writing.
-  func cells(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Int64> {
-    precondition(
-      range.lowerBound >= 0 && range.upperBound <= memory.count, "the values of a column were counted")
-    return UnsafeMutableBufferPointer(rebasing: memory[range])
-  }
-
-  /// Returns the word at an index.
-  @inline(__always)
-  package subscript(index: Int) -> Int64 {
-    precondition(UInt(bitPattern: index) < UInt(bitPattern: memory.count), "no value is there")
-    return memory[index]
   }
 }
 

@@ -91,12 +91,6 @@ struct ColumnKey: Hashable, Comparable {
   static let withheldHashes = ColumnKey(27)
   static let unknownEvents = ColumnKey(28)
 
-  /// Whether the column's entries are texts of the block.
-  var holdsTexts: Bool {
-    id == Self.items(library: 0).id
-      || id == Self.values(name: 0, tag: 0).id && index % 64 >= UInt64(ValueTag.string)
-  }
-
   static func < (a: ColumnKey, b: ColumnKey) -> Bool {
     a.id != b.id ? a.id < b.id : a.index < b.index
   }

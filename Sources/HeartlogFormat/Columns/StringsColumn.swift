@@ -66,28 +66,7 @@ enum StringsColumn {
     return suits ? times : nil
   }
 
-  /// Returns the maximum number of text bytes that a column decodes to. Reserve that many before decoding.
-  ///
-  /// - Parameters:
-  ///   - byteCount: the size of the column.
-  ///   - count: the number of its texts.
-  static func roomNeeded(encoding: UInt8, byteCount: Int, count: Int) -> Int {
-    switch encoding {
-    case plain: byteCount
-    case nibbles: 2 * byteCount
-    case lowerUUIDs, upperUUIDs: UUIDText.length * min(count, byteCount / 16)
-    case seconds, milliseconds: RFC3339.millisecondsLength * count
-    // The distinct texts may be in any of the other encodings.
-    case repeated: 3 * byteCount + RFC3339.millisecondsLength * (count / repeatedShare)
-    default: 0
-    }
-  }
-
   /// Fills `output` with texts, as slices. The caller must limit the count.
-  ///
-  /// - Parameters:
-  ///   - reader: reads bytes of `texts`, which are then used in place, or other bytes.
-  ///   - texts: must have room for `roomNeeded`.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>,
     texts: inout TextBuilder, mayRepeat: Bool = true
@@ -140,6 +119,7 @@ enum StringsColumn {
     }
     let bytes = try reader.take(traits.byteCount)
     try bytes.checkUTF8()
+    try texts.reserve(bytes.count)
     let offset = texts.place(bytes)
     var start = 0
     for index in output.indices {
@@ -186,6 +166,7 @@ enum StringsColumn {
     _ output: UnsafeMutableBufferPointer<Int64>, length: Int, texts: inout TextBuilder,
     _ write: (_ index: Int, _ text: UnsafeMutableRawBufferPointer) throws(MalformedError) -> Void
   ) throws(MalformedError) -> TextTraits {
+    try texts.reserve(length * output.count)
     let room = texts.room
     let offset = texts.take(length * output.count)
     for index in output.indices {

@@ -107,17 +107,8 @@ struct TextBuilder: ~Copyable {
     return count
   }
 
-  /// Returns the offset of `bytes`, if they are inside this builder.
-  func offset(of bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let start = bytes.baseAddress, let first = memory.baseAddress, start >= first, start < first + count
-    else { return nil }
-    return start - UnsafeRawPointer(first)
-  }
-
-  /// Returns the offset of `bytes`. Copies them first if they are not in this builder; room must have been reserved.
+  /// Copies `bytes` and returns their offset; room must have been reserved.
   mutating func place(_ bytes: UnsafeRawBufferPointer) -> Int {
-    if bytes.isEmpty { return 0 }
-    if let offset = offset(of: bytes) { return offset }
     precondition(bytes.count <= memory.count - count, "room was reserved for the bytes")
     UnsafeMutableRawBufferPointer(rebasing: room[..<bytes.count]).copyMemory(from: bytes)
     return take(bytes.count)
@@ -212,15 +203,15 @@ enum NibbleText {
     if let low { writer.u8(low) }
   }
 
-  /// Fills `output` with texts. `texts` must have room for two characters per byte.
+  /// Fills `output` with texts.
   static func decode(
     from reader: inout ByteReader, into output: UnsafeMutableBufferPointer<Int64>, texts: inout TextBuilder
   ) throws(MalformedError) -> TextTraits {
     // Each text takes at least its end.
     guard output.count <= 2 * reader.remaining else { throw .endOfBytes }
     let bytes = reader.rest
+    try texts.reserve(2 * bytes.count)
     let (room, offset) = (texts.room, texts.count)
-    precondition(room.count >= 2 * bytes.count, "two characters a byte")
     var traits = TextTraits(isPrintable: true)
     var half = 0
     var count = 0
@@ -232,7 +223,7 @@ enum NibbleText {
           let character = bytes[half &>> 1] &>> UInt8(truncatingIfNeeded: half &<< 2 & 4) & 15
           half &+= 1
           if character == end { break }
-          // Within the room: no more characters than halves.
+          // In bounds: no more characters than halves.
           room[count] = alphabet[Int(character)]
           count &+= 1
         }

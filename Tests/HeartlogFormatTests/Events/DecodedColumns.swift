@@ -26,8 +26,6 @@ extension StringsColumn {
     from reader: inout ByteReader, count: Int
   ) throws(MalformedError) -> (texts: [String], traits: TextTraits) {
     var texts = TextBuilder(capacity: 0)
-    try texts.reserve(
-      roomNeeded(encoding: reader.rest.first ?? plain, byteCount: reader.remaining, count: count))
     var traits = TextTraits(isPrintable: false)
     let words: [Int64] = try Array(count: count) { (output) throws(MalformedError) in
       traits = try decode(from: &reader, into: output, texts: &texts)

@@ -110,23 +110,7 @@ struct TextDecodingTests {
       slices.append(TextSlice(offset: offset, count: text.utf8.count))
       texts.append(text)
     }
-    // What stands there already is not copied.
-    let count = builder.count
-    for slice in slices where slice.count > 0 { #expect(builder.place(builder.bytes(slice)) == slice.offset) }
-    #expect(builder.count == count)
     let finished = builder.finish()
     #expect(slices.map { finished.string($0) } == texts)
-  }
-
-  @Test("the first byte of a compressed column is known before the rest")
-  func firstByte() throws {
-    for first in [0, 1, 6, 255] as [UInt8] {
-      let bytes = [first] + [UInt8](repeating: 7, count: 400)
-      let compressed = try #require(bytes.withUnsafeBytes { LZ4.HighCompressor().compress($0) })
-      #expect(try compressed.withUnsafeBytes { try LZ4.firstByte(of: $0) } == first)
-    }
-    for broken in [[], [0x00], [0x10], [0xFF, 0xFF]] as [[UInt8]] {
-      #expect(throws: MalformedError.self) { try broken.withUnsafeBytes { try LZ4.firstByte(of: $0) } }
-    }
   }
 }
