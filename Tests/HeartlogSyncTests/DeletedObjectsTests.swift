@@ -91,10 +91,4 @@ private final class WatchedObjects: Place {
   func put(_ name: String, _ bytes: [UInt8]) throws(HeartlogError) { try objects.put(name, bytes) }
 
   func delete(_ name: String) throws(HeartlogError) { try objects.delete(name) }
-
-  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
-    try objects.watch(after: cursor, milliseconds: milliseconds)
-  }
-
-  func removeLeftovers(of writer: ReplicaID) throws(HeartlogError) { try objects.removeLeftovers(of: writer) }
 }

@@ -91,7 +91,9 @@ struct FolderTests {
     try put([1, 2, 3], "\(root)/\(one.replica)/\(one.replica)/.tmp-999999-1")
     _ = try sync(other)
     #expect(try other.streams[one.replica] == one.streams[one.replica])
-    #expect(try files.info(kept) != nil)
+    #expect(try files.info(kept) != nil && tree(root).contains { $0.contains(".tmp-") })
+    // With its next file there.
+    try one.write(1)
     let report = try sync(one)
     #expect(report.folder?.removed == 1)
     #expect(try files.info(kept) == nil)

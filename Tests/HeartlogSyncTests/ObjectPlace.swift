@@ -41,7 +41,7 @@ final class ObjectPlace: Sendable {
     case .directory:
       let files = MemoryFileSystem()
       try files.createDirectory(Self.root)
-      objects = DirectoryPlace(Self.root, on: files, pauseMilliseconds: 1)
+      objects = DirectoryPlace(Self.root, on: files)
       implementation = .directory(files)
     case .memory, .parts:
       let memory = MemoryPlace(pageMax: kind == .parts ? 3 : 1_000)

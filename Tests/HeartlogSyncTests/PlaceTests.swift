@@ -104,20 +104,6 @@ struct PlaceTests {
     #expect(try listed(objects) == present)
   }
 
-  @Test(
-    "a watch ends when something was put, and otherwise with its time", arguments: ObjectPlace.Kind.allCases)
-  func watch(kind: ObjectPlace.Kind) async throws {
-    let objects = try ObjectPlace(kind).objects
-    let cursor = try objects.list(after: nil).cursor
-    #expect(try !objects.watch(after: cursor, milliseconds: 0))
-    let watching = Task.detached { try objects.watch(after: cursor, milliseconds: 600_000) }
-    try objects.put(name(1), [1])
-    #expect(try await watching.value)
-    #expect(try objects.watch(after: cursor, milliseconds: 0))
-    let next = try objects.list(after: cursor).cursor
-    #expect(try !objects.watch(after: next, milliseconds: 0))
-  }
-
   @Test("what a place lost is put again by those who wrote it", arguments: ObjectPlace.Kind.allCases)
   func loss(kind: ObjectPlace.Kind) throws {
     let place = try ObjectPlace(kind)

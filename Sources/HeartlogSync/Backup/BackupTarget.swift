@@ -42,10 +42,12 @@ struct BackupTarget {
       throw HeartlogError(.locked, "another process is writing the backup at \(path)", file: path)
     }
     defer { lock?.unlock() }
-    temporary = try fileSystem.unfinishedPath(
+    let start =
       isFile
-        ? "\(PathParts.parent(of: path))/.\(PathParts.name(of: path)).tmp-"
-        : "\(path)/\(DirectoryPlace.temporaryPrefix)")
+      ? "\(PathParts.parent(of: path))/.\(PathParts.name(of: path)).tmp-"
+      : "\(path)/\(DirectoryPlace.temporaryPrefix)"
+    try fileSystem.removeUnfinished(start)
+    temporary = fileSystem.unfinishedPath(start)
     if try fileSystem.info(isFile ? path : manifestPath) != nil {
       last = try BackupArchive(at: path, on: fileSystem)
     }
@@ -266,15 +268,21 @@ extension FileSystem {
     }
   }
 
-  /// A new path that begins with another one, for what is not finished. Removes what processes that no longer exist left at such paths,
-  /// and what this one left.
-  func unfinishedPath(_ start: String) throws(HeartlogError) -> String {
+  /// A new path that begins with another one, for what is not finished.
+  func unfinishedPath(_ start: String) -> String { "\(start)\(processID)-\(UInt64.random(in: 0 ... .max))" }
+
+  /// Removes what processes that no longer exist left at such paths.
+  ///
+  /// - Parameter isOwnRemoved: Whether what this process left there goes, too.
+  func removeUnfinished(_ start: String, ofThisProcess isOwnRemoved: Bool = true) throws(HeartlogError) {
     let (folder, prefix) = (PathParts.parent(of: start), PathParts.name(of: start))
     for name in try info(folder) == nil ? [] : entries(of: folder) where name.hasPrefix(prefix) {
       let process = Int32(name.dropFirst(prefix.count).prefix { $0 != "-" })
-      guard let process, process == processID || !isRunning(process) else { continue }
-      try removeTree("\(folder)/\(name)")
+      guard let process, process == processID ? isOwnRemoved : !isRunning(process) else { continue }
+      // Another process may have removed it meanwhile.
+      do throws(HeartlogError) { try removeTree("\(folder)/\(name)") } catch {
+        guard error.isNotFound else { throw error }
+      }
     }
-    return "\(start)\(processID)-\(UInt64.random(in: 0 ... .max))"
   }
 }

@@ -118,7 +118,8 @@ extension FavoritesStore {
     let folder = PathParts.withoutSlashes(folder)
     try fileSystem.refuseNested(folder)
     let parent = PathParts.parent(of: folder)
-    let unfinished = try fileSystem.unfinishedPath("\(folder).tmp-")
+    try fileSystem.removeUnfinished("\(folder).tmp-")
+    let unfinished = fileSystem.unfinishedPath("\(folder).tmp-")
     do throws(HeartlogError) {
       let store = try create(at: unfinished, on: fileSystem, in: vault, options: options)
       let filled = Result { () throws(HeartlogError) in try fill(store) }

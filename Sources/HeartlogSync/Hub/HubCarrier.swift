@@ -108,10 +108,10 @@ public final class HubCarrier: InvitingCarrier {
   ) throws(HeartlogError) -> Bool {
     guard !isCancelled() else { return false }
     let link = try link(of: store)
+    guard let cursor = link.carrier.cursor else { return true }
     do throws(HeartlogError) {
-      return try link.carrier.watch(
-        through: HubPlace(link.connection, changes: link.changes, isOver: isCancelled),
-        milliseconds: milliseconds)
+      return try HubPlace(link.connection, changes: link.changes, isOver: isCancelled)
+        .watch(after: cursor, milliseconds: milliseconds)
     } catch {
       guard error.isEarlyEnd else { throw error }
       return false

@@ -66,7 +66,9 @@ struct HubPlace: Place {
       "DELETE", path, bytesMax: HubLimits.jsonBytesMax, accepting: [403, 404], isOver: isOver)
   }
 
-  /// Waits for an event of the hub.
+  /// Waits until the hub tells of something that was put after a cursor, at most so long.
+  ///
+  /// - Returns: Whether there may be something.
   func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
     guard milliseconds > 0 else {
       let list = try list(after: cursor, limit: 1)
@@ -75,9 +77,6 @@ struct HubPlace: Place {
     _ = try Self.text(of: cursor)
     return try changes.wait(after: cursor, milliseconds: milliseconds, isOver: isOver)
   }
-
-  /// Nothing: a hub has an object whole or not at all.
-  func removeLeftovers(of writer: ReplicaID) {}
 
   func admit(_ members: [PublicKey]) throws(HeartlogError) {
     try checkWriting()

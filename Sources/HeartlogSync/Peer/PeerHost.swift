@@ -328,8 +328,6 @@ private final class Inbox: Place {
 
   func put(_ name: String, _ bytes: [UInt8]) {}
   func delete(_ name: String) {}
-  func watch(after cursor: PlaceCursor, milliseconds: Int) -> Bool { false }
-  func removeLeftovers(of writer: ReplicaID) {}
 }
 
 extension FavoritesStore {

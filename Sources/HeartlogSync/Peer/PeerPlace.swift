@@ -322,6 +322,4 @@ final class PeerPlace: Place {
 
   func put(_ name: String, _ bytes: [UInt8]) { preconditionFailure("what is given to a store is no object") }
   func delete(_ name: String) {}
-  func watch(after cursor: PlaceCursor, milliseconds: Int) -> Bool { false }
-  func removeLeftovers(of writer: ReplicaID) {}
 }

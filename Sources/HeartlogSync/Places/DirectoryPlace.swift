@@ -1,7 +1,6 @@
 import Heartlog
 import HeartlogFiles
 import HeartlogFormat
-import Synchronization
 
 /// Objects as files in a directory that another program carries from device to device: "The folder" in docs/shipping.md.
 ///
@@ -9,22 +8,14 @@ import Synchronization
 package final class DirectoryPlace: Place {
   package let path: String
   private let fileSystem: any FileSystem
-  private let pauseMilliseconds: Int
-  /// What the last list found unfinished.
-  private let unfinished = Mutex<[(writer: ReplicaID, path: String, process: Int32)]>([])
 
   package var description: String { "folder:\(path)" }
 
   static let temporaryPrefix = ".tmp-"
 
-  /// - Parameter pauseMilliseconds: How often `watch` looks. No notification tells what a program on another machine did.
-  package init(
-    _ path: String, on fileSystem: any FileSystem = POSIXFileSystem(readers: .everybody),
-    pauseMilliseconds: Int = 3_000
-  ) {
+  package init(_ path: String, on fileSystem: any FileSystem = POSIXFileSystem(readers: .everybody)) {
     self.path = path
     self.fileSystem = fileSystem
-    self.pauseMilliseconds = pauseMilliseconds
   }
 
   /// - Throws: `notAStore` if the directory does not exist, `invalid` if it is a store's own or inside one.
@@ -42,7 +33,6 @@ package final class DirectoryPlace: Place {
       }
     }
     let listing = try DirectoryListing(path, on: fileSystem)
-    unfinished.withLock { $0 = listing.unfinished }
     return ObjectList(
       listing.entries, cursor: listing.cursor, startsOver: true, foreignCount: listing.foreignCount)
   }
@@ -70,7 +60,8 @@ package final class DirectoryPlace: Place {
     let folder = PathParts.parent(of: path)
     // A key epoch is in no writer's folder.
     let writer = PathParts.parent(of: folder)
-    if writer != self.path { try fileSystem.makeFolder(writer) }
+    let isOfWriter = writer != self.path
+    if isOfWriter { try fileSystem.makeFolder(writer) }
     try fileSystem.makeFolder(folder)
     if let info = try fileSystem.info(path), info.size > 0 {
       guard info.size == UInt64(bytes.count), try get(name, bytesMax: bytes.count) == .bytes(bytes) else {
@@ -80,33 +71,14 @@ package final class DirectoryPlace: Place {
       try fileSystem.open(path, .read).synchronize()
       return try fileSystem.synchronizeDirectory(folder)
     }
-    let temporary =
-      "\(folder)/\(Self.temporaryPrefix)\(fileSystem.processID)-\(UInt64.random(in: 0 ... .max))"
-    // If it stays, a later pass removes the temporary file.
-    try fileSystem.replaceFile(path, with: bytes, through: temporary)
+    let start = "\(folder)/\(Self.temporaryPrefix)"
+    // Another thread may be putting something there. Among the keys, what is unfinished may be of any device.
+    if isOfWriter { try fileSystem.removeUnfinished(start, ofThisProcess: false) }
+    try fileSystem.replaceFile(path, with: bytes, through: fileSystem.unfinishedPath(start))
   }
 
-  package func delete(_ name: String) throws(HeartlogError) { try remove(try path(of: name)) }
-
-  package func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
-    try poll(every: pauseMilliseconds, for: milliseconds) { () throws(HeartlogError) in
-      try DirectoryListing(path, on: fileSystem).cursor != cursor
-    }
-  }
-
-  /// Removes unfinished files of a device whose processes no longer exist.
-  package func removeLeftovers(of writer: ReplicaID) throws(HeartlogError) {
-    for file in unfinished.withLock({ $0 })
-    where file.writer == writer && file.process != fileSystem.processID && !fileSystem.isRunning(file.process)
-    {
-      try remove(file.path)
-    }
-  }
-
-  // MARK: - Parts
-
-  private func remove(_ path: String) throws(HeartlogError) {
-    do throws(HeartlogError) { try fileSystem.remove(path) } catch {
+  package func delete(_ name: String) throws(HeartlogError) {
+    do throws(HeartlogError) { try fileSystem.remove(try path(of: name)) } catch {
       guard error.isNotFound else { throw error }
     }
   }
@@ -120,30 +92,11 @@ package final class DirectoryPlace: Place {
   }
 }
 
-extension Place {
-  /// Asks a question again and again until the answer is yes, for at most so long. It is asked once at least.
-  ///
-  /// - Returns: The last answer.
-  package func poll(
-    every pauseMilliseconds: Int, for milliseconds: Int, _ question: () throws(HeartlogError) -> Bool
-  ) throws(HeartlogError) -> Bool {
-    let start = MonotonicClock.nanoseconds()
-    while true {
-      if try question() { return true }
-      let passed = Int(clamping: (MonotonicClock.nanoseconds() - start) / 1_000_000)
-      guard passed < milliseconds else { return false }
-      usleep(UInt32(clamping: min(milliseconds - passed, pauseMilliseconds)) * 1_000)
-    }
-  }
-}
-
 /// The contents of a directory of the folder layout, by names and sizes.
 struct DirectoryListing {
   private(set) var entries: [ObjectList.Entry] = []
   /// Files and directories that are not of the layout.
   private(set) var foreignCount = 0
-  /// Unfinished files, with the writer in whose directory they are and the process that wrote them.
-  private(set) var unfinished: [(writer: ReplicaID, path: String, process: Int32)] = []
   /// The names that were read, foreign ones included. Whoever may write to the directory may make any number.
   private var nameCount = 0
 
@@ -153,15 +106,14 @@ struct DirectoryListing {
   init(_ root: String, on fileSystem: any FileSystem) throws(HeartlogError) {
     for name in try fileSystem.entries(of: root) {
       if name == ObjectPath.keysFolder {
-        try add(name, of: nil, root, fileSystem)
-      } else if let writer = ObjectPath.replica(name),
-        let streams = try Self.entries("\(root)/\(name)", fileSystem)
+        try add(name, root, fileSystem)
+      } else if ObjectPath.replica(name) != nil, let streams = try Self.entries("\(root)/\(name)", fileSystem)
       {
         for stream in streams {
           if ObjectPath.replica(stream) == nil {
             foreignCount += 1
           } else {
-            try add("\(name)/\(stream)", of: writer, root, fileSystem)
+            try add("\(name)/\(stream)", root, fileSystem)
           }
         }
       } else {
@@ -172,7 +124,7 @@ struct DirectoryListing {
 
   /// Adds what is in a folder of a writer's stream, or in that of the vault's keys.
   private mutating func add(
-    _ folder: String, of writer: ReplicaID?, _ root: String, _ fileSystem: any FileSystem
+    _ folder: String, _ root: String, _ fileSystem: any FileSystem
   ) throws(HeartlogError) {
     guard let names = try Self.entries("\(root)/\(folder)", fileSystem) else {
       foreignCount += 1
@@ -183,12 +135,7 @@ struct DirectoryListing {
       guard nameCount <= directoryNamesMax else {
         throw HeartlogError(operation: "list", path: "\(root)/\(folder)", code: HeartlogError.tooManyNames)
       }
-      if name.hasPrefix(DirectoryPlace.temporaryPrefix) {
-        let process = Int32(name.dropFirst(DirectoryPlace.temporaryPrefix.count).prefix { $0 != "-" })
-        // Among the keys, it may be of any device.
-        if let writer, let process { unfinished.append((writer, "\(root)/\(folder)/\(name)", process)) }
-        continue
-      }
+      if name.hasPrefix(DirectoryPlace.temporaryPrefix) { continue }
       // A file that is in the cloud and not downloaded: ".….icloud".
       let isHidden = name.hasPrefix(".") && name.hasSuffix(".icloud")
       let object = "\(folder)/\(isHidden ? name.dropFirst().dropLast(".icloud".count) : name[...])"

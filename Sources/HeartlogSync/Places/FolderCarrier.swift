@@ -65,11 +65,6 @@ package final class PlaceCarrier: Sendable {
     return try report.get()
   }
 
-  /// Waits until there may be objects that no sync has seen, at most so long.
-  ///
-  /// - Returns: Whether there may be some.
-  package func watch(through place: any Place, milliseconds: Int) throws(HeartlogError) -> Bool {
-    guard let cursor = memory.withLock({ $0.catalogue.cursor }) else { return true }
-    return try place.watch(after: cursor, milliseconds: milliseconds)
-  }
+  /// The position after the objects that syncs have seen; `nil` before the first sync.
+  package var cursor: PlaceCursor? { memory.withLock { $0.catalogue.cursor } }
 }

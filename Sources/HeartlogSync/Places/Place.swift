@@ -33,14 +33,6 @@ package protocol Place: Sendable {
   /// Deletes an object. Does nothing if it is not there.
   func delete(_ name: String) throws(HeartlogError)
 
-  /// Waits until there may be objects after a cursor, at most so long.
-  ///
-  /// - Returns: Whether there may be some.
-  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool
-
-  /// Removes what interrupted calls of a writer left behind, and nobody lists.
-  func removeLeftovers(of writer: ReplicaID) throws(HeartlogError)
-
   /// Lets the members of an encrypted vault in, by their keys. Does nothing if the place knows nobody by a key.
   func admit(_ members: [PublicKey]) throws(HeartlogError)
 }

@@ -9,7 +9,6 @@ extension SyncPass {
   /// other streams, what no device has written.
   mutating func publish(_ listing: FolderListing) throws(HeartlogError) {
     let writer = store.replica
-    try place.removeLeftovers(of: writer)
     let files = Dictionary(grouping: listing.files, by: \.stream)
     try skippingIfDamaged(writer, try store.streamHeads()) { (round) throws(HeartlogError) in
       try round.prepareToShip()

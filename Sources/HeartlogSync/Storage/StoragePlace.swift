@@ -46,8 +46,6 @@ struct StoragePage {
 package struct StoragePlace: Place {
   private let server: any StorageServer
   private let client: HTTPClient
-  /// How often `watch` looks: many servers limit requests.
-  private let pauseMilliseconds: Int
   private let memory = Memory()
   private var isOver: @Sendable () -> Bool = { false }
 
@@ -64,9 +62,8 @@ package struct StoragePlace: Place {
 
   package init(
     _ address: StorageAddress, credentials: StorageCredentials?, over transport: any HTTPTransport,
-    time: RetryTiming, pauseMilliseconds: Int = 60_000
+    time: RetryTiming
   ) {
-    self.pauseMilliseconds = pauseMilliseconds
     server =
       switch address.kind {
       case .webDAV: WebDAVServer(address: address, credentials: credentials)
@@ -162,15 +159,6 @@ package struct StoragePlace: Place {
       try request("DELETE", name, bytesMax: StorageLimits.answerBytesMax), accepting: [404, 410])
     memory.names.withLock { _ = $0.remove(name) }
   }
-
-  package func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
-    try poll(every: pauseMilliseconds, for: milliseconds) { () throws(HeartlogError) in
-      try list(after: cursor).cursor != cursor
-    }
-  }
-
-  /// Nothing: nobody can tell an object that is being written from one that was left.
-  package func removeLeftovers(of writer: ReplicaID) {}
 
   // MARK: - Requests
 

@@ -48,8 +48,7 @@ package final class FakeStorage: HTTPTransport {
 
   package func place(at address: StorageAddress) -> StoragePlace {
     StoragePlace(
-      address, credentials: StorageCredentials(user: "anna", secret: "secret"), over: self, time: .none,
-      pauseMilliseconds: 1)
+      address, credentials: StorageCredentials(user: "anna", secret: "secret"), over: self, time: .none)
   }
 
   package var objects: [String: [UInt8]] { state.withLock { $0.objects } }

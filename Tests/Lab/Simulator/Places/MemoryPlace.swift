@@ -135,15 +135,10 @@ package final class MemoryPlace: Place {
     try answering("delete") { $0.objects[name] = nil }
   }
 
-  package func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
-    try poll(every: 1, for: milliseconds) { () throws(HeartlogError) in
-      state.withLock { state in
-        Self.position(cursor, in: state).map { $0 < state.changes.count } ?? true
-      }
-    }
+  /// Whether there may be objects after a cursor.
+  package func hasMore(after cursor: PlaceCursor) -> Bool {
+    state.withLock { state in Self.position(cursor, in: state).map { $0 < state.changes.count } ?? true }
   }
-
-  package func removeLeftovers(of writer: ReplicaID) {}
 
   // MARK: - Parts
 

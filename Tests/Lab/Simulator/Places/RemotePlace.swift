@@ -78,10 +78,4 @@ final class RemotePlace: Place, @unchecked Sendable {
   func delete(_ name: String) throws(HeartlogError) {
     try calling { () throws(HeartlogError) in try place.delete(name) }
   }
-
-  func watch(after cursor: PlaceCursor, milliseconds: Int) throws(HeartlogError) -> Bool {
-    try place.watch(after: cursor, milliseconds: milliseconds)
-  }
-
-  func removeLeftovers(of writer: ReplicaID) throws(HeartlogError) { try place.removeLeftovers(of: writer) }
 }

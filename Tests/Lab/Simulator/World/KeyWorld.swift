@@ -177,7 +177,7 @@ final class KeyWorld: SimulatedWorld {
     device.process.callsUntilPause = random.number(1...40)
     if device.process.strand.isBusy {
       device.process.strand.resume()
-    } else if try device.carrier?.watch(through: place, milliseconds: 0) != false {
+    } else if try hasNews(for: device) {
       let isWriting = random.chance(40)
       tell("\(device.name) syncs")
       device.process.strand.begin { [self] in
@@ -185,6 +185,12 @@ final class KeyWorld: SimulatedWorld {
       }
     }
     if let failure = failures.first { throw failure }
+  }
+
+  /// Whether there may be objects that no sync of a device's carrier has seen.
+  private func hasNews(for device: VaultDevice) throws -> Bool {
+    guard let cursor = device.carrier?.cursor else { return true }
+    return try (place as? MemoryPlace)?.hasMore(after: cursor) ?? (place.list(after: cursor).cursor != cursor)
   }
 
   private func run(_ command: Command) throws {
