@@ -144,7 +144,7 @@ def read_checkpoint(file, vault):
     check(signature[:4] == sha(f"{origin}\n\1".encode() + key)[:4], "a signature by another key")
     verify(key, signature[4:], f"{said}\n".encode(), "a wrong signature")
     check((file.first, file.last, file.root) == (size + 1, size, root[:8]), "another checkpoint than the name says")
-    check(source.varint() == 0, "a proof beside its file")
+    check(source.u8() == 0, "more than a note")
     source.end()
     return size, root
 

@@ -38,6 +38,13 @@ def signed(key, note, stream):
     return int(size), root
 
 
+def note_of(vault, stream, size, root, key, signature):
+    """The note for which the proof in a run file stands."""
+    origin = f"heartlog/{vault.hex()}/{stream.hex()}"
+    line = base64.b64encode(sha(f"{origin}\n\1".encode() + key)[:4] + signature).decode()
+    return f"{note_text(vault, stream, size, root)}\n— {origin} {line}\n"
+
+
 class Stream:
     """The commits of a replica, and the tree after each of them."""
 
@@ -376,54 +383,43 @@ class Folder:
             if stream.shipped > last:
                 self.write(stream, last + 1, stream.shipped)
 
-    @staticmethod
-    def framed(path, magic, stream):
+    def read(self, stream, path):
         content = path.read_bytes()
         check(sha(content[:-32]) == content[-32:], "the hash at the end is wrong")
         source = Bytes(content[:-32])
-        check(source.take(8) == magic and source.u8() == 1 and source.take(16) == stream, "no file of this name")
-        return source
-
-    def proof(self, path, stream):
-        """What the owner of a stream signed, and the roots that lead to it, by the last commits of runs."""
-        if not path.exists():
-            return None, {}
-        source = self.framed(path, b"\x89HLCKP\r\n", stream)
-        self.peer.meet(source)
-        key, note = source.take(32), source.blob().decode()
-        roots = {}
-        for _ in range(source.varint()):
-            last = source.varint()
-            roots[last] = [source.take(32) for _ in range(source.varint(0, 64))]
-        return (*signed(key, note, stream), key, note), roots
-
-    def read(self, stream, path):
-        source = self.framed(path, b"\x89HLRUN\r\n", stream)
-        name, first = source.text(most=127), source.varint(1)
-        proof, roots = self.proof(path.with_suffix(".checkpoint"), stream)
+        check(source.take(8) == b"\x89HLRUN\r\n" and (version := source.u8()) in (1, 2) and source.take(16) == stream, "no file of this name")
+        name, first, runs, proof, roots = source.text(most=127), source.varint(1), [], None, {}
         for _ in range(source.varint()):
             count, root = source.varint(1), source.take(32)
-            block = read_block(source.blob(), stream, first, count)
+            runs.append((first + count - 1, root, read_block(source.blob(), stream, first, count)))
             first += count
+        if version == 2:
+            self.peer.meet(source)
+            key, vault, size = source.take(32), source.take(16), source.varint(first - 1)
+            root = source.take(32) if size > first - 1 else root
+            note = note_of(vault, stream, size, root, key, source.take(64))
+            proof = (*signed(key, note, stream), key, note)
+            roots = {last: [source.take(32) for _ in range(source.varint(0, 64))] for last, _, _ in runs}
+        for last, root, block in runs:
             known = self.peer.streams.get(stream)
-            if known is None or known.last < first - 1:
-                self.peer.take(stream, name, block, root, roots.get(first - 1, ()), proof)
+            if known is None or known.last < last:
+                self.peer.take(stream, name, block, root, roots.get(last, ()), proof)
         if proof and stream in self.peer.streams:
             self.peer.streams[stream].sign(*proof[2:])
 
     def write(self, stream, first, last):
-        content = b"\x89HLRUN\r\n\1" + stream.replica + text(stream.name) + varint(first) + varint(1) + varint(last - first + 1)
-        content += stream.root(last) + blob(encoded_block(stream.part(first, last)))
+        content = b"\x89HLRUN\r\n" + (b"\2" if stream.note else b"\1") + stream.replica + text(stream.name) + varint(first) + varint(1)
+        content += varint(last - first + 1) + stream.root(last) + blob(encoded_block(stream.part(first, last)))
+        if stream.note:
+            vault, line = re.search("heartlog/([0-9a-f]{32})/.*?\n\n— \\S+ (\\S+)\n", stream.note, re.S).groups()
+            content += b"\2" + self.peer.vault + varint(0) + stream.key + bytes.fromhex(vault) + varint(stream.size)
+            content += (stream.root(stream.size) if stream.size > last else b"") + base64.b64decode(line)[4:]
+            extension = stream.extension(last, stream.size)
+            content += varint(len(extension)) + b"".join(extension)
         content += sha(content)
         folder = self.path / self.peer.replica.hex() / stream.replica.hex()
         folder.mkdir(parents=True, exist_ok=True)
-        stem = f"{first:016}-{last:016}-{stream.root(last)[:8].hex()}-{content[-32:-24].hex()}"
-        if stream.note:
-            extension = stream.extension(last, stream.size)
-            proof = b"\x89HLCKP\r\n\1" + stream.replica + b"\2" + self.peer.vault + varint(0) + stream.key + blob(stream.note.encode())
-            proof += varint(1) + varint(last) + varint(len(extension)) + b"".join(extension)
-            self.put(folder / f"{stem}.checkpoint", proof + sha(proof))
-        self.put(folder / f"{stem}.run", content)
+        self.put(folder / f"{first:016}-{last:016}-{stream.root(last)[:8].hex()}-{content[-32:-24].hex()}.run", content)
 
     @staticmethod
     def put(path, content):

@@ -143,7 +143,7 @@ struct DocumentedBytesTests {
           root: run.root)
       ])
     file.prove(with: (try SignedCheckpoint(checkpoint, signedBy: key), [:]))
-    file.seal(in: VaultMembership(vault, isEstablished: true))
+    file.vault = VaultMembership(vault, isEstablished: true)
     try expect(file.encoded().bytes, "proven-run-file")
     let read = try RunFile(try Self.bytes("proven-run-file"))
     #expect(read == file && read.checkpoint?.isSigned == true)

@@ -279,9 +279,9 @@ struct SignedSyncTests {
   }
 
   @Test(
-    "a pass that ends between a proof and its run file leaves the proof to the next one",
+    "a run file that is gone is put again, with its proof",
     arguments: ObjectPlace.Kind.allCases)
-  func interrupted(kind: ObjectPlace.Kind) throws {
+  func lostRunFile(kind: ObjectPlace.Kind) throws {
     let folder = try ObjectPlace(kind)
     let phone = try Self.store("phone")
     try Self.write(3, to: phone)

@@ -32,7 +32,7 @@ struct FolderFile: Hashable {
 /// The objects of a store, by names and sizes, as what they are in the folder layout.
 struct FolderListing {
   private(set) var files: [FolderFile] = []
-  /// Checkpoint files. One whose name has no commits stands alone; any other is beside the run file of the same name.
+  /// Checkpoint files, whose names have no commits.
   private(set) var checkpoints: [FolderFile] = []
   /// The names of key epochs and admissions: those of docs/encryption.md.
   private(set) var keys: [String] = []
@@ -84,9 +84,10 @@ struct FolderListing {
         files.append(file(name, .copy))
         counts.copies += 1
       }
-    case .checkpoint(let name): if entry.byteCount != nil { checkpoints.append(file(name, .run)) }
+    case .checkpoint(let name) where name.isEnd:
+      if entry.byteCount != nil { checkpoints.append(file(name, .run)) }
     case .evidence(let name): evidence.append(file(name, .run))
-    case nil: counts.foreign += 1
+    case .checkpoint, nil: counts.foreign += 1
     }
   }
 }

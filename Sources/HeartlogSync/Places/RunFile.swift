@@ -6,12 +6,10 @@ package struct RunFile: Hashable {
   let replica: ReplicaID
   private(set) var name: String
   let firstCommit: UInt64
-  /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`. Each has its proof if the file has one.
+  /// Consecutive runs; empty if the file says that the stream ends before `firstCommit`. Either all have a proof, from one checkpoint, or none.
   package private(set) var runs: [StreamRun]
   /// What the writer's store said of its vault when it proved the runs; `nil` if it belongs to none, or if the file has no proof.
-  private(set) var vault: VaultMembership?
-  /// Whether the file has the proof of its runs in itself.
-  private(set) var isProven = false
+  package var vault: VaultMembership?
 
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x52, 0x55, 0x4E, 0x0D, 0x0A]
   static let version: UInt8 = 1
@@ -36,18 +34,12 @@ package struct RunFile: Hashable {
     }
   }
 
-  /// Puts the proof of the runs into the file: all have one, with the same checkpoint.
-  package mutating func seal(in vault: VaultMembership?) {
-    self.vault = vault
-    isProven = true
-  }
-
   /// Encodes the file and returns it with its name. If there are no runs, `endRoot` is the root after the
   /// last commit.
   package func encoded(endRoot: Digest? = nil) -> (name: RunFileName, bytes: [UInt8]) {
     var writer = ByteWriter(capacity: 256 + runs.reduce(0) { $0 + $1.body.count + 64 })
     writer.raw(Self.magic)
-    writer.u8(isProven ? Self.provenVersion : Self.version)
+    writer.u8(checkpoint == nil ? Self.version : Self.provenVersion)
     writer.replica(replica)
     writer.text(name)
     writer.varint(firstCommit)
@@ -57,7 +49,7 @@ package struct RunFile: Hashable {
       writer.raw(run.root)
       writer.lengthAndBytes(run.body)
     }
-    if isProven { writeProof(&writer) }
+    if let checkpoint { writeProof(checkpoint, &writer) }
     let hash = SHA256Hasher.digest(of: writer.bytes)
     writer.raw(hash)
     let root = runs.last?.root ?? endRoot ?? MerkleTree().root
@@ -150,8 +142,8 @@ package struct RunFile: Hashable {
 
   // MARK: - The proof
 
-  private func writeProof(_ writer: inout ByteWriter) {
-    guard let signed = checkpoint, let signature = signed.signature else {
+  private func writeProof(_ signed: SignedCheckpoint, _ writer: inout ByteWriter) {
+    guard let signature = signed.signature else {
       preconditionFailure("what is proven has a checkpoint that its owner signed")
     }
     writer.vault(vault)
@@ -165,7 +157,7 @@ package struct RunFile: Hashable {
 
   /// Reads what proves the runs. The signature is not verified.
   private mutating func readProof(_ reader: inout ByteReader) throws(MalformedError) {
-    let vault = try reader.vaultMembership()
+    vault = try reader.vaultMembership()
     let key = try reader.publicKey()
     let place = try reader.vault()
     let size = try reader.varint()
@@ -182,7 +174,6 @@ package struct RunFile: Hashable {
     var extensionRoots: [UInt64: [Digest]] = [:]
     for run in runs { extensionRoots[run.lastCommit.rawValue] = try reader.extensionRoots() }
     prove(with: (checkpoint, extensionRoots))
-    seal(in: vault)
   }
 }
 
@@ -209,28 +200,23 @@ extension StreamRun {
   }
 }
 
-/// The content of a checkpoint file: what a run file beside it needs to be proven, or a checkpoint alone. The format is specified in
-/// "Checkpoint files" in docs/shipping.md.
+/// The content of a checkpoint file. The format is specified in "Checkpoint files" in docs/shipping.md.
 package struct ShippedCheckpointFile: Hashable {
   let replica: ReplicaID
   let key: PublicKey
   let note: SignedNote
   /// The vault of the writer's store.
   let vault: VaultMembership?
-  /// By last commit of a run: the roots that lead from there to the checkpoint.
-  let extensionRoots: [UInt64: [Digest]]
 
   static let magic: [UInt8] = [0x89, 0x48, 0x4C, 0x43, 0x4B, 0x50, 0x0D, 0x0A]
   static let version: UInt8 = 1
   static let bytesMax = 4 << 20
 
-  package init(_ signed: SignedCheckpoint, vault: VaultMembership?, extensionRoots: [UInt64: [Digest]] = [:])
-  {
+  package init(_ signed: SignedCheckpoint, vault: VaultMembership?) {
     replica = signed.checkpoint.replica
     key = signed.key
     note = signed.note
     self.vault = vault
-    self.extensionRoots = extensionRoots
   }
 
   package func encoded() -> [UInt8] {
@@ -241,11 +227,7 @@ package struct ShippedCheckpointFile: Hashable {
     writer.vault(vault)
     writer.raw(key.bytes)
     writer.lengthAndBytes(note.bytes)
-    writer.varint(extensionRoots.count)
-    for (commit, roots) in extensionRoots.sorted(by: { $0.key < $1.key }) {
-      writer.varint(commit)
-      writer.extensionRoots(roots)
-    }
+    writer.u8(0)
     writer.raw(SHA256Hasher.digest(of: writer.bytes))
     return writer.bytes
   }
@@ -271,12 +253,7 @@ package struct ShippedCheckpointFile: Hashable {
     vault = try reader.vaultMembership()
     key = try reader.publicKey()
     note = try SignedNote(Array(try reader.lengthAndBytes()))
-    var extensionRoots: [UInt64: [Digest]] = [:]
-    for _ in 0..<(try reader.count(atMost: reader.remaining / 2, "runs")) {
-      let commit = try reader.varint()
-      extensionRoots[commit] = try reader.extensionRoots()
-    }
-    self.extensionRoots = extensionRoots
+    guard try reader.u8() == 0 else { throw MalformedError("a checkpoint file with more than a note") }
     try reader.end()
   }
 }

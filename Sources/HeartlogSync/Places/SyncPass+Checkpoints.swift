@@ -1,8 +1,8 @@
 import Heartlog
 import HeartlogFormat
 
-/// Checkpoints among the objects: one that proves the runs of each run file of a signed stream, in the file or beside it, and from each device
-/// the newest one that it knows of each stream.
+/// Checkpoints among the objects: one that proves the runs of each run file of a signed stream, in the file, and from each device the newest one
+/// that it knows of each stream.
 extension SyncPass {
   /// Agrees on a vault with the devices that write in the folder, and joins it. An encrypted vault is known by its keys.
   mutating func agreeOnVault(_ listing: FolderListing) throws(HeartlogError) {
@@ -10,7 +10,7 @@ extension SyncPass {
     let isEmpty = try store.streamHeads().allSatisfy { $0.commit.rawValue == 0 }
     var side = VaultAgreement.Side(membership: mine, isEmpty: isEmpty, joins: options.joinsVault)
     for file in listing.checkpoints
-    where file.writer == file.stream && file.writer != store.replica && file.name.isEnd {
+    where file.writer == file.stream && file.writer != store.replica {
       try options.checkTime()
       // It agreed with the vault that this store is in.
       if memory.checked.contains(file.path) { continue }
@@ -47,7 +47,7 @@ extension SyncPass {
     _ stream: ReplicaID, _ files: [FolderFile], _ listing: FolderListing
   ) throws(HeartlogError) {
     let known = try head(of: stream)
-    for file in listing.checkpoints where file.stream == stream && file.name.isEnd {
+    for file in listing.checkpoints where file.stream == stream {
       try options.checkTime()
       // What covers commits that are not here, or no more, may be the only sign of them.
       if memory.checked.contains(file.path), try isOwn(file) { continue }
@@ -65,26 +65,6 @@ extension SyncPass {
       guard try isOwn(file), let signed = try read(file)?.checkpoint else { continue }
       _ = try store.take(signed, at: options.clock())
     }
-  }
-
-  /// What proves the runs of a file, where that is beside it; `nil` if its stream is not signed, or the proof is not here yet.
-  mutating func proof(
-    of file: FolderFile, _ runs: [StreamRun]
-  ) throws(HeartlogError) -> (checkpoint: SignedCheckpoint, extensionRoots: [UInt64: [Digest]])? {
-    guard !format.isEncrypted, !isBetweenStores else { return nil }
-    let beside = checkpoint(beside: file)
-    guard let content = try readCheckpoint(beside), let signed = verified(content, of: beside) else {
-      return nil
-    }
-    return (signed, content.extensionRoots)
-  }
-
-  private func checkpoint(beside file: FolderFile) -> FolderFile {
-    let folder = FolderFile.folder(of: file.stream, by: file.writer)
-    return FolderFile(
-      writer: file.writer, stream: file.stream, name: file.name, kind: .run,
-      path: "\(folder)/\(file.name.stem)\(ObjectPath.checkpointEnding)",
-      bytes: UInt64(ShippedCheckpointFile.bytesMax))
   }
 
   /// Verifies the signature of a checkpoint; `nil` if its owner did not sign it.
@@ -130,8 +110,7 @@ extension SyncPass {
     _ stream: ReplicaID, beyond commit: UInt64, _ listing: FolderListing
   ) throws(HeartlogError) -> Bool {
     guard try store.evidence(of: stream) == nil else { return false }
-    for file in listing.checkpoints where file.stream == stream && file.name.isEnd && file.name.last > commit
-    {
+    for file in listing.checkpoints where file.stream == stream && file.name.last > commit {
       if let content = try readCheckpoint(file), let signed = verified(content, of: file),
         signed.checkpoint.size > commit
       {
@@ -187,31 +166,6 @@ extension SyncPass {
     return (signed, extensionRoots)
   }
 
-  /// Writes the proof of a file beside it. If there is one already, perhaps with an older signature, it stays: it proves the same commits,
-  /// and the file beside it must not be without one at any time. Does nothing for a file without one.
-  mutating func writeProof(
-    of runs: RunFile, in name: RunFileName, _ writer: ReplicaID
-  ) throws(HeartlogError) {
-    guard let signed = runs.checkpoint else { return }
-    let extensionRoots = Dictionary(
-      uniqueKeysWithValues: runs.runs.map { ($0.lastCommit.rawValue, $0.proof?.extensionRoots ?? []) })
-    let proof = ShippedCheckpointFile(signed, vault: store.vault, extensionRoots: extensionRoots)
-    let bytes = proof.encoded()
-    let folder = FolderFile.folder(of: runs.replica, by: writer)
-    let file = FolderFile(
-      writer: writer, stream: runs.replica, name: name, kind: .run,
-      path: "\(folder)/\(name.stem)\(ObjectPath.checkpointEnding)", bytes: UInt64(bytes.count))
-    do throws(HeartlogError) { try put(file.path, bytes) } catch {
-      guard error.code == .exists else { throw error }
-      if let known = try readCheckpoint(file), verified(known, of: file) != nil,
-        proof.extensionRoots.keys.allSatisfy({ known.extensionRoots[$0] != nil })
-      {
-        return
-      }
-      try write("\(name.stem)\(ObjectPath.checkpointEnding)", bytes, runs.replica, writer)
-    }
-  }
-
   /// Whether this process wrote a checkpoint of a stream a moment ago. Each new one is an object that all devices read.
   private func hasStatement(_ stream: ReplicaID) -> Bool {
     guard let time = memory.statementTimes[stream] else { return false }
@@ -220,15 +174,14 @@ extension SyncPass {
 
   private static let statementMilliseconds: Milliseconds = 10 * 60_000
 
-  /// Writes the newest checkpoint of a stream with the cosignatures that this store knows, in place of the one before, and removes the
-  /// proofs of files that are gone.
+  /// Writes the newest checkpoint of a stream with the cosignatures that this store knows, in place of the one before.
   mutating func publishCheckpoint(
     _ head: StreamHead, as writer: ReplicaID, _ listing: FolderListing
   ) throws(HeartlogError) {
     let own = listing.checkpoints.filter { $0.writer == writer && $0.stream == head.replica }
     // The newest run file of the own stream says what this would say.
     let isInRuns = format.isEncrypted && head.replica == writer
-    let isRecent = head.replica != writer && own.contains { $0.name.isEnd } && hasStatement(head.replica)
+    let isRecent = head.replica != writer && !own.isEmpty && hasStatement(head.replica)
     var path: String?
     if !isInRuns, !isRecent, let signed = try store.streamHead(of: head.replica)?.checkpoint {
       let bytes = ShippedCheckpointFile(signed, vault: store.vault).encoded()
@@ -245,17 +198,6 @@ extension SyncPass {
       }
       path = object
     }
-    for file in own {
-      let isOver =
-        if file.name.isEnd {
-          isInRuns || path != nil && file.path != path
-        } else {
-          // What stands beside a run file stays, whoever wrote that since the names were listed: an interrupted pass leaves a proof, and the
-          // next one puts the same run file beside it. A copy of this device may write here, too.
-          memory.catalogue.entries["\(FolderFile.folder(of: file.stream, by: writer))/\(file.name.text)"]
-            == nil
-        }
-      if isOver { try remove(file.path) }
-    }
+    for file in own where isInRuns || path != nil && file.path != path { try remove(file.path) }
   }
 }

@@ -93,7 +93,7 @@ extension SyncPass {
         files.append(file)
         continue
       }
-      // If a proof is late, or lost, this store can prove the same commits.
+      // Its writer may not have had a proof; this store can prove the same commits.
       if copy.checkpoint == nil, copy.lastCommit <= head.commit.rawValue, try isOwn(file),
         let proof = try proof(of: copy.runs, head)
       {
@@ -107,7 +107,7 @@ extension SyncPass {
 
   /// The content of a file without what was erased here; `nil` if it contains none of it, or is not whole.
   private mutating func redactedCopy(of file: FolderFile) throws(HeartlogError) -> RunFile? {
-    guard let content = try readProven(file) else { return nil }
+    guard let content = try read(file) else { return nil }
     var runs: [StreamRun] = []
     var isChanged = false
     for run in content.runs {
@@ -162,9 +162,7 @@ extension SyncPass {
     if memory.checked.contains(file.path) { return .sound }
     guard let (content, vault) = try readWithVault(file) else { return .unsound }
     if vault != ring?.vault { return .outdated }
-    if format.isEncrypted, let size = head.checkpoint?.checkpoint.size, file.name.last <= size,
-      !content.isProven
-    {
+    if let size = head.checkpoint?.checkpoint.size, file.name.last <= size, content.checkpoint == nil {
       return .outdated
     }
     memory.checked.insert(file.path)
@@ -201,14 +199,13 @@ extension SyncPass {
     return files
   }
 
-  /// Writes a file with what proves its runs: in itself, or beside it in a place that is not encrypted.
+  /// Writes a file.
   private mutating func write(
     _ file: RunFile, endRoot: Digest? = nil, _ writer: ReplicaID
   ) throws(HeartlogError) -> FolderFile {
     var file = file
-    if format.isEncrypted, file.checkpoint != nil { file.seal(in: store.vault) }
+    file.vault = store.vault
     let (fileName, bytes) = file.encoded(endRoot: endRoot)
-    if !format.isEncrypted { try writeProof(of: file, in: fileName, writer) }
     let path = try write(fileName.text, bytes, file.replica, writer)
     memory.checked.insert(path)
     counts.written += 1

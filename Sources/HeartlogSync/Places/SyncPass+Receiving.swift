@@ -24,7 +24,7 @@ extension SyncPass {
       try options.checkTime()
       passed.insert(file.path)
       let start = position
-      guard let content = try readProven(file) else {
+      guard let content = try read(file) else {
         // Its writer may have merged it with others since the names were listed.
         if isDeleted(file), relistCount < Self.relistMax {
           files = try relisted(stream)
@@ -33,9 +33,7 @@ extension SyncPass {
         continue
       }
       position = try take(content, of: file, after: position)
-      if content.isProven || isBetweenStores, position == content.lastCommit,
-        let signed = content.checkpoint
-      {
+      if position == content.lastCommit, let signed = content.checkpoint {
         _ = try store.take(signed, at: options.clock())
       }
       // Another store gives its files in parts.
@@ -206,7 +204,7 @@ extension SyncPass {
         // Another store gives its files in parts.
         repeat {
           try options.checkTime()
-          guard let content = try readProven(file) else { break }
+          guard let content = try read(file) else { break }
           isFound = try endFork(content)
           if content.lastCommit >= file.name.last { break }
         } while !isFound
@@ -324,13 +322,6 @@ extension SyncPass {
 
   // MARK: - Reading
 
-  /// The content of a file with the proof of its runs, if there is one.
-  mutating func readProven(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
-    guard var content = try read(file) else { return nil }
-    if let proof = try proof(of: file, content.runs) { content.prove(with: proof) }
-    return content
-  }
-
   /// The content of a file; `nil` if it is not whole, does not match its name, or no longer exists.
   mutating func read(_ file: FolderFile) throws(HeartlogError) -> RunFile? {
     return try readWithVault(file)?.content
@@ -345,7 +336,7 @@ extension SyncPass {
     guard let (bytes, vault) = opened(found, of: file) else { return nil }
     guard let content = try? RunFile(bytes), content.replica == file.stream,
       file.kind == .copy || content.isCalled(file.name, bytes, checksContent: !format.isEncrypted),
-      content.isProven ? format.isEncrypted && content.checkpoint?.isSigned == true : true
+      content.checkpoint?.isSigned ?? true
     else {
       damaged.insert(file.path)
       return nil

@@ -28,10 +28,9 @@ extension FuzzTarget {
       let end = RunFile(replica: replica, name: "phone", firstCommit: 8, runs: [])
       guard let id = VaultID(bytes: [UInt8](repeating: 9, count: 16)) else { return [] }
       let signed = try KnownKeys.checkpoint(size: 7, root: root)
-      proven.seal(in: VaultMembership(id, isEstablished: true, former: [id]))
-      let checkpoint = ShippedCheckpointFile(
-        signed, vault: VaultMembership(id, isEstablished: true, former: [id]),
-        extensionRoots: [3: [root], 7: []])
+      let vault = VaultMembership(id, isEstablished: true, former: [id])
+      proven.vault = vault
+      let checkpoint = ShippedCheckpointFile(signed, vault: vault)
       var manifest = ByteWriter([0x89, 0x48, 0x4C, 0x42, 0x41, 0x4B, 0x0D, 0x0A, 1])
       manifest.u8(1)
       manifest.raw(id.bytes)
