@@ -22,18 +22,8 @@ extension FavoritesStore {
   /// - Throws: as `repair(at:name:isDryRun:progress:)`, and the errors of a sync. After any of these the store is unchanged or partly
   ///   repaired.
   package static func repair(
-    at path: String, from source: any Carrier, name: String? = nil, isDryRun: Bool = false,
-    options: StoreOptions = StoreOptions(), syncOptions: SyncOptions = SyncOptions(),
-    progress: LogProgress? = nil
-  ) throws(HeartlogError) -> RepairReport {
-    try repair(
-      at: path, on: POSIXFileSystem(), from: source, name: name, isDryRun: isDryRun, options: options,
-      syncOptions: syncOptions, progress: progress)
-  }
-
-  static func repair(
-    at path: String, on fileSystem: any FileSystem, from source: any Carrier, name: String? = nil,
-    isDryRun: Bool = false, options: StoreOptions = StoreOptions(),
+    at path: String, on fileSystem: any FileSystem = POSIXFileSystem(), from source: any Carrier,
+    name: String? = nil, isDryRun: Bool = false, options: StoreOptions = StoreOptions(),
     syncOptions: SyncOptions = SyncOptions(), progress: LogProgress? = nil
   ) throws(HeartlogError) -> RepairReport {
     try repair(
@@ -58,16 +48,9 @@ extension FavoritesStore {
   /// - Throws: `exists` if there is something in the folder; `notFound` if there is no store at `path`; `newerFormat`, `diskFull`,
   ///   `readOnly`, `inputOutput`, and the errors of a sync.
   package static func salvage(
-    at path: String, to folder: String, from source: (any Carrier)? = nil,
-    options: StoreOptions = StoreOptions(), syncOptions: SyncOptions = SyncOptions()
-  ) throws(HeartlogError) -> SalvageReport {
-    try salvage(
-      at: path, to: folder, on: POSIXFileSystem(), from: source, options: options, syncOptions: syncOptions)
-  }
-
-  static func salvage(
-    at path: String, to folder: String, on fileSystem: any FileSystem, from source: (any Carrier)? = nil,
-    options: StoreOptions = StoreOptions(), syncOptions: SyncOptions = SyncOptions()
+    at path: String, to folder: String, on fileSystem: any FileSystem = POSIXFileSystem(),
+    from source: (any Carrier)? = nil, options: StoreOptions = StoreOptions(),
+    syncOptions: SyncOptions = SyncOptions()
   ) throws(HeartlogError) -> SalvageReport {
     let vault = try vault(at: path, on: fileSystem)
     return try make(at: folder, on: fileSystem, in: vault, options: options) {

@@ -92,7 +92,7 @@ package struct HTTPAnswer: Sendable {
 
 /// Why there is no answer.
 package struct HTTPFailure: Error, Hashable {
-  package enum Kind: UInt8, Sendable {
+  package enum Kind: Sendable {
     /// There is no connection to the host.
     case unreachable
     /// The host is not what it should be: its certificate is not valid, or not for this name.

@@ -29,9 +29,6 @@ public final class HubCarrier: InvitingCarrier {
 
   public var description: String { address.description }
 
-  /// Whether what travels is encrypted. Over `http`, everybody on the way reads the contents of a vault that is not encrypted itself.
-  package var isEncrypted: Bool { address.origin.isEncrypted }
-
   /// Creates a carrier through the hub at an address.
   ///
   /// - Parameters:

@@ -213,7 +213,7 @@ package struct SSHAddress: Hashable, Sendable, CustomStringConvertible {
 /// standard error.
 @available(tvOS, unavailable)
 @available(watchOS, unavailable)
-package final class ChildProcess: Sendable {
+final class ChildProcess: Sendable {
   #if canImport(Darwin)
     private typealias Actions = posix_spawn_file_actions_t?
     private typealias Attributes = posix_spawnattr_t?
@@ -222,15 +222,15 @@ package final class ChildProcess: Sendable {
     private typealias Attributes = posix_spawnattr_t
   #endif
 
-  package let channel: DescriptorChannel
+  let channel: DescriptorChannel
   private let process: pid_t
   private let hasGroup: Bool
 
   /// How long the child may take to end by itself after the channel is closed, and again after each signal.
-  package static let graceMilliseconds = 2_000
+  static let graceMilliseconds = 2_000
 
   /// Starts `words[0]`, searched for in PATH, with the arguments `words`.
-  package init(_ words: [String]) throws(HeartlogError) {
+  init(_ words: [String]) throws(HeartlogError) {
     let (near, far) = try DescriptorChannel.descriptorPair()
     defer { close(far) }
     // At a terminal the child stays in this process group: it may ask for a password there.
@@ -288,9 +288,7 @@ package final class ChildProcess: Sendable {
   ///   - grace: how long it may take after SIGTERM, in milliseconds.
   /// - Returns: The exit code, or 128 plus the signal number if a signal ended it, as in shells; `nil` if it
   ///   did not end by itself.
-  package func finish(
-    waiting milliseconds: Int = graceMilliseconds, grace: Int = graceMilliseconds
-  ) -> Int32? {
+  func finish(waiting milliseconds: Int, grace: Int) -> Int32? {
     channel.close()
     if let code = wait(milliseconds: milliseconds) { return code }
     // SIGKILL ends a process at once, unless it hangs in the kernel.
