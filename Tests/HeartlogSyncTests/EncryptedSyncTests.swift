@@ -111,7 +111,7 @@ private final class Devices {
 
   /// Who put the objects in which a text can be read with the keys of a store.
   func writers(of text: String, as store: FavoritesStore) throws -> [ReplicaID] {
-    let format = ObjectFormat.encrypted(ObjectKeys(try Keyring(of: store)))
+    let format = ObjectFormat.encrypted(ObjectKeys(try VaultKeys(of: store)))
     return try names().compactMap { name in
       guard case .content(let content, _) = format.opened(name, try place.bytes(name)), content.contains(text)
       else { return nil }
@@ -243,7 +243,7 @@ struct EncryptedSyncTests {
     // Whoever enters the code of that vault moves there, and puts nothing of the keys of the one before.
     try others.join(mine[0])
     try others.sync(mine[0])
-    let keys = Set(try Keyring(of: mine[1]).objects.map(\.name))
+    let keys = Set(try VaultKeys(of: mine[1]).objects.map(\.name))
     #expect(keys.isDisjoint(with: try others.place.names()))
     try others.settle([mine[0]] + theirs)
     #expect(try others.has("desk-1", theirs[1]) && others.has("laptop-1", mine[0]))
@@ -294,7 +294,7 @@ struct EncryptedSyncTests {
     let before = Set(try devices.place.names())
     try devices.sync(stores[0])
     let name = try #require(try Set(devices.place.names()).subtracting(before).first)
-    let format = ObjectFormat.encrypted(ObjectKeys(try Keyring(of: stores[0])))
+    let format = ObjectFormat.encrypted(ObjectKeys(try VaultKeys(of: stores[0])))
     guard case .content(let content, _) = format.opened(name, try devices.place.bytes(name)) else {
       Issue.record("\(name) cannot be read")
       return
@@ -434,7 +434,7 @@ struct KeyRotationTests {
     #expect(devices.refusal { try devices.rotate(stolen) }?.code == .noKey)
     #expect(devices.refusal { try devices.newCode(stolen, without: desk, with: oldCode) }?.code == .noKey)
     #expect(try !devices.has("after", stolen))
-    let keys = try Keyring(of: stolen).keys
+    let keys = try VaultKeys(of: stolen).keys
     #expect(!keys.keys.contains { new.id == $0.description })
     #expect(!new.devices.contains(stolen.replica) && new.revoked[stolen.replica] != nil)
     // Nothing comes by any other way: a dialogue asks nobody for keys, but takes nothing of a removed device.
@@ -868,8 +868,8 @@ struct KeyRotationTests {
     try devices.newCode(stores[0], without: stores[1])
     try devices.sync(late)
     let friend = try devices.store("friend")
-    var ring = try Keyring(of: stores[1])
-    let epoch = try ring.admit(try Keyring(of: friend).announcement(in: try #require(stores[1].vaultID)))
+    var ring = try VaultKeys(of: stores[1])
+    let epoch = try ring.admit(try VaultKeys(of: friend).announcement(in: try #require(stores[1].vaultID)))
     for object in ring.objects where object.name.hasPrefix("\(epoch.id.objectName)-") {
       try devices.place.replace(object.name, with: object.bytes)
     }
@@ -929,7 +929,7 @@ struct KeyRotationTests {
     let devices = try Devices(.memory)
     let stores = try devices.vault("desk", "thief")
     let (desk, thief) = (stores[0], stores[1])
-    let (ring, count) = (try Keyring(of: thief), 2_000)
+    let (ring, count) = (try VaultKeys(of: thief), 2_000)
     let (epoch, key) = (try #require(ring.current), try #require(try thief.deviceKey))
     var random = SystemRandomNumberGenerator()
     for _ in 0..<count {
@@ -977,11 +977,11 @@ struct KeyRotationTests {
     try devices.newCode(stores[0], without: stores[2])
     try devices.settle([stores[0], stores[1]])
     // The thief has the epoch, and not its key. It puts what it signed where the admission of a new device will be.
-    let ring = try Keyring(of: stores[0])
+    let ring = try VaultKeys(of: stores[0])
     let epoch = try #require(ring.current)
     let key = try #require(try stores[2].deviceKey)
     let late = try devices.store("late", writing: 1)
-    let member = try Keyring(of: late).announcement(in: epoch.vault)
+    let member = try VaultKeys(of: late).announcement(in: epoch.vault)
     var random = SystemRandomNumberGenerator()
     let admission = try Admission(
       of: member, to: epoch, key: try #require(ring.keys[epoch.id]), by: key, using: &random)

@@ -368,7 +368,7 @@ struct PairingTests {
   }
 }
 
-extension Keyring {
+extension VaultKeys {
   /// The admission of a device.
   fileprivate mutating func admitted(_ member: Member) throws -> Admission {
     let epoch = try admit(member)
@@ -473,8 +473,8 @@ struct HostilePairingTests {
     let (desk, phone) = (try Pairing.member(), try Pairing.store("phone"))
     let before = try VaultKeys(of: desk).epochs
     let hello = try greeting(of: phone, isServing: false)
-    let elsewhere = try Keyring(of: phone).announcement(in: try #require(phone.vault).id)
-    var forged = try Keyring(of: phone).announcement(in: try #require(desk.vault).id).bytes
+    let elsewhere = try VaultKeys(of: phone).announcement(in: try #require(phone.vault).id)
+    var forged = try VaultKeys(of: phone).announcement(in: try #require(desk.vault).id).bytes
     forged[40] ^= 1
     for bytes in [elsewhere.bytes, forged] {
       let error = run(desk, reading: try encoded(hello, .member(bytes)), role: .serving).error
@@ -492,10 +492,10 @@ struct HostilePairingTests {
     )
     let vault = phone.vault
     let hello = try greeting(of: desk, epochVault: desk.vault?.id)
-    var ring = try Keyring(of: desk)
+    var ring = try VaultKeys(of: desk)
     let first = try #require(ring.current)
-    let other = try ring.admitted(try Keyring(of: tablet).announcement(in: first.vault))
-    let own = try ring.admitted(try Keyring(of: phone).announcement(in: first.vault))
+    let other = try ring.admitted(try VaultKeys(of: tablet).announcement(in: first.vault))
+    let own = try ring.admitted(try VaultKeys(of: phone).announcement(in: first.vault))
     func attempt(_ messages: Message...) throws -> HeartlogError? {
       let channel = RecordedChannel(reading: [])
       let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
@@ -515,21 +515,21 @@ struct HostilePairingTests {
     #expect(try attempt(.epoch(damaged), .head(first.id))?.message.contains("not sound") == true)
     #expect(try attempt(.epoch([]), .head(first.id))?.code == .peer)
     // An epoch of a stranger beside it is left out.
-    let thief = try #require(try Keyring(of: Pairing.member("thief")).current)
+    let thief = try #require(try VaultKeys(of: Pairing.member("thief")).current)
     let bytes = try encoded(
       hello, .epoch(first.bytes), .epoch(other.bytes), .epoch(own.bytes), .epoch(thief.bytes), .head(first.id)
     )
     #expect(run(phone, reading: bytes).error == nil)
-    #expect(try Keyring(of: phone).objects.count == 3)
+    #expect(try VaultKeys(of: phone).objects.count == 3)
     // A member takes no epoch because a peer names it.
     _ = run(phone, reading: try encoded(hello, .epoch(thief.bytes), .head(thief.id)))
-    #expect(try Keyring(of: phone).objects.count == 3 && Keyring(of: phone).current == first)
+    #expect(try VaultKeys(of: phone).objects.count == 3 && VaultKeys(of: phone).current == first)
   }
 
   @Test("more epochs than a pairing may have are refused before they are kept")
   func tooMany() throws {
     let (desk, phone) = (try Pairing.member(), try Pairing.store("phone"))
-    let first = try #require(try Keyring(of: desk).current)
+    let first = try #require(try VaultKeys(of: desk).current)
     let channel = RecordedChannel(reading: [])
     let writer = MessageWriter(MonitoredChannel(channel, options: SyncOptions()))
     try writer.write(greeting(of: desk, epochVault: first.vault))

@@ -159,7 +159,7 @@ enum KeysCommand: Command {
   }
 
   private static func list(
-    _ keys: borrowing VaultKeys, _ store: FavoritesStore, _ context: CommandContext
+    _ keys: VaultKeys, _ store: FavoritesStore, _ context: CommandContext
   ) throws {
     guard keys.isEncrypted || keys.isJoining else { throw Self.notEncrypted }
     let names = store.deviceNames

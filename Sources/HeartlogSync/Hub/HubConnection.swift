@@ -139,8 +139,8 @@ final class HubConnection: Sendable {
       }
     }
     // The code lets this device in, which then puts its own admission.
-    if answer.status == 403, let code = try store.flatMap(VaultKeys.joiningKey) {
-      answer = try requestSession(code, isOver)
+    if answer.status == 403, let joining = try store.flatMap(VaultKeys.joining) {
+      answer = try requestSession(joining.key, isOver)
     }
     if answer.status == 403 { throw .notAdmitted(answer, at: self) }
     let json = try answer.checked(for: "a session", at: self).json(at: self)

@@ -91,7 +91,7 @@ extension FavoritesStore {
       return try carrier.sync(self, options: options)
     } catch {
       // What was put admits this device without it; otherwise the person joins again.
-      try Keyring.keepInvitation(nil, in: self)
+      try VaultKeys.forgetInvitation(in: self)
       guard error.code == .notAdmitted, invitation.key != nil else { throw error }
       throw HeartlogError(
         .notAdmitted,

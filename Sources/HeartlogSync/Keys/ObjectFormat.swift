@@ -58,7 +58,7 @@ struct ObjectKeys {
   /// What is written under; `nil` before that is settled.
   let head: EpochKey?
 
-  init(_ ring: Keyring) {
+  init(_ ring: VaultKeys) {
     keys = ring.keys
     vaults = ring.state.trusted.mapValues(\.vault)
     head = ring.current.flatMap { ring.keys[$0.id] }

@@ -42,7 +42,7 @@ package struct PairingSession: Sendable {
   private func pair() throws(HeartlogError) -> PairingReport {
     // As a sync does. A copied store gets a key of its own, and only a device that has signed something shows its key, which people compare.
     _ = try store.prepareToShip()
-    var ring = try Keyring(of: store)
+    var ring = try VaultKeys(of: store)
     let (mine, theirs) = try greet(ring)
     var report = PairingReport()
     report.peer = theirs.replica
@@ -57,7 +57,7 @@ package struct PairingSession: Sendable {
   }
 
   private func hold(
-    _ mine: PairingGreeting, _ theirs: PairingGreeting, joining vault: VaultID, _ ring: inout Keyring,
+    _ mine: PairingGreeting, _ theirs: PairingGreeting, joining vault: VaultID, _ ring: inout VaultKeys,
     _ report: inout PairingReport
   ) throws(HeartlogError) {
     guard let keysVault = mine.epochVault ?? theirs.epochVault else {
@@ -76,7 +76,7 @@ package struct PairingSession: Sendable {
         throw .peer("a device that announces the key of another one")
       }
       // Another process may have taken keys meanwhile.
-      ring = try Keyring(of: store)
+      ring = try VaultKeys(of: store)
       _ = try ring.admit(member)
       report.admitted = device(member, theirs.name, isOwn: false)
       givesFirst = true
@@ -93,7 +93,7 @@ package struct PairingSession: Sendable {
 
   // MARK: - Greeting
 
-  private func greeting(_ ring: Keyring) throws(HeartlogError) -> PairingGreeting {
+  private func greeting(_ ring: VaultKeys) throws(HeartlogError) -> PairingGreeting {
     guard let vault = store.vault else {
       throw HeartlogError(.invalid, "a store without a vault cannot be encrypted")
     }
@@ -107,7 +107,7 @@ package struct PairingSession: Sendable {
 
   /// Exchanges the greetings.
   private func greet(
-    _ ring: Keyring
+    _ ring: VaultKeys
   ) throws(HeartlogError) -> (mine: PairingGreeting, theirs: PairingGreeting) {
     let first = role == .serving ? try theirGreeting() : nil
     try ring.checkNotRemoved()
@@ -149,7 +149,7 @@ package struct PairingSession: Sendable {
   /// Sends the objects that the other end lacks, and the id of the current epoch.
   ///
   /// - Returns: How many it sent.
-  private func give(_ ring: Keyring, to theirs: PairingGreeting) throws(HeartlogError) -> Int {
+  private func give(_ ring: VaultKeys, to theirs: PairingGreeting) throws(HeartlogError) -> Int {
     guard let current = ring.current else { throw HeartlogError(.noKey, "this device is no member any more") }
     let known = Set(theirs.epochs)
     var sent: [KeyObject] = []
@@ -172,7 +172,7 @@ package struct PairingSession: Sendable {
   ///
   /// - Returns: How many objects were new.
   private func take(
-    into ring: inout Keyring, joining vault: VaultID, of theirs: PairingGreeting
+    into ring: inout VaultKeys, joining vault: VaultID, of theirs: PairingGreeting
   ) throws(HeartlogError) -> Int {
     let new = ring.take(try receive(), of: vault)
     // Whoever is out should know it from now on.

@@ -370,7 +370,7 @@ extension FavoritesStore {
   /// - Throws: `noKey`.
   func refuseRemoved(_ peer: ReplicaID?) throws(HeartlogError) {
     guard let peer, vault?.id.isEncrypted == true else { return }
-    try Keyring(of: self).checkNotRemoved(peer)
+    try VaultKeys(of: self).checkNotRemoved(peer)
   }
 }
 

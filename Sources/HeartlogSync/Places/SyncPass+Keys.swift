@@ -9,13 +9,13 @@ extension SyncPass {
   mutating func beginKeys(_ listing: FolderListing) throws(HeartlogError) {
     let notJoined = HeartlogError(
       .noKey, "\(place.description) is encrypted, and this device has no key to it")
-    if store.vault?.id.isEncrypted != true, try Keyring.joiningKey(of: store) == nil {
+    if store.vault?.id.isEncrypted != true, try VaultKeys.joining(of: store) == nil {
       guard listing.keys.isEmpty else { throw notJoined }
       guard options.encrypts, !options.isDryRun, !options.isPull else { return }
       // A vault is encrypted before the first object is put.
       try VaultKeys.encrypt(store, at: options.clock())
     }
-    var ring = try Keyring(of: store)
+    var ring = try VaultKeys(of: store)
     // What was found out with the keys that are here already.
     try open(ring)
     try recall()
@@ -50,7 +50,7 @@ extension SyncPass {
       // What counts no more goes on as a stream of its own, and this device as another one.
       try store.setAside(store.replica, after: removed.removal.size)
       _ = try store.prepareToShip()
-      ring = try Keyring(of: store)
+      ring = try VaultKeys(of: store)
     }
     if case .notAMember(let reason) = ring.standing {
       throw HeartlogError(.noKey, "\(place.description) is encrypted: \(reason)\(try whatIsHereOnly(ring))")
@@ -59,7 +59,7 @@ extension SyncPass {
   }
 
   /// Who removed this device, when, and how many of its events count no more.
-  private func whatIsHereOnly(_ ring: Keyring) throws(HeartlogError) -> String {
+  private func whatIsHereOnly(_ ring: VaultKeys) throws(HeartlogError) -> String {
     guard let removed = ring.ownRemoval else { return "" }
     if !options.isDryRun { _ = try store.prepareToShip() }
     guard let head = try head(of: store.replica) else { return "" }
@@ -73,7 +73,7 @@ extension SyncPass {
       ". It was removed on replica \(removed.origin) at \(time); \(count) of its events are here only"
   }
 
-  private mutating func open(_ ring: Keyring) throws(HeartlogError) {
+  private mutating func open(_ ring: VaultKeys) throws(HeartlogError) {
     self.ring = ring
     format = .encrypted(ObjectKeys(ring))
   }
@@ -125,7 +125,7 @@ extension SyncPass {
 
   /// The objects of the place that this device does not keep yet. Compares the others with what is kept, to find those that are damaged.
   private mutating func found(
-    _ listing: FolderListing, in ring: Keyring
+    _ listing: FolderListing, in ring: VaultKeys
   ) throws(HeartlogError) -> [KeyObject] {
     var found: [KeyObject] = []
     for name in listing.keys where !ring.has(name) || !memory.checked.contains(name) {

@@ -7,7 +7,7 @@ struct SyncPass {
   let options: SyncOptions
   var format = ObjectFormat.plain
   /// The keys of the vault; `nil` if it is not encrypted.
-  var ring: Keyring?
+  var ring: VaultKeys?
   var memory: Memory
   var report = SyncReport()
   var counts = SyncReport.FolderFiles()
@@ -85,8 +85,8 @@ struct SyncPass {
       report.sent.events = sentEvents
     }
     if !options.isDryRun {
-      report.recoveryCode = try Keyring.code(.unshown, in: store)?.text
-      try Keyring.keep(nil, as: .unshown, in: store)
+      report.recoveryCode = try VaultKeys.unshownCode(of: store)?.text
+      try VaultKeys.forgetUnshown(in: store)
     }
     counts.damagedNames = damaged.subtracting(plain).subtracting(locked).sorted()
     counts.plain = plain.count
@@ -251,7 +251,7 @@ extension SyncPass {
     let belonging = store.vault.map { " \($0.id)\($0.isEstablished ? "" : " provisional")" } ?? ""
     guard format.isEncrypted else { return belonging }
     // What this device put under an epoch that turned out to be one of a removed member can be read by nobody, and is put again.
-    let untrusted = ring.map { ring in ring.epochs.keys.count { ring.state.trusted[$0] == nil } } ?? 0
+    let untrusted = ring.map { ring in ring.epochsByID.keys.count { ring.state.trusted[$0] == nil } } ?? 0
     return
       " encrypted \(ring?.vault?.description ?? "")\(belonging)\(untrusted == 0 ? "" : " without \(untrusted)")"
   }

@@ -300,7 +300,7 @@ final class KeyWorld: SimulatedWorld {
     guard let thief else { return }
     try thief.write()
     var keys = try VaultKeys(of: thief.store)
-    if random.chance(50) { try? keys.rotate(at: clock.milliseconds) }
+    if random.chance(50) { _ = try? keys.rotate(at: clock.milliseconds) }
     _ = try? PlaceCarrier(hidden).sync(thief.store, options: SyncOptions())
     if !isThiefRemoved, random.chance(50) {
       let (admitter, accomplice) = (
