@@ -73,6 +73,9 @@ class RefusedRunTests(TestCase):
         self.assertEqual([(stream["replica"], stream["cause"], stream["firstCommit"]) for stream in report["skipped"]],
                          [(refused, "refused", 1)])
         self.assertIn("do not lead to the root", answer.err)
+        self.check_others(store, report, refused)
+
+    def check_others(self, store, report, refused):
         self.assertEqual(report["received"]["commits"], 9)
         heads = {replica["id"]: replica["head"] for replica in store("status", "--json").object["replicas"]}
         self.assertEqual([heads.get(replica, 0) for replica in self.replicas], [0 if replica == refused else 9 for replica in self.replicas])
@@ -103,9 +106,14 @@ class RefusedRunTests(TestCase):
             content[place + 20] ^= 1
             content += hashlib.sha256(content).digest()
             path.unlink()
-            path.with_name(f"{path.name[:51]}{content[-32:-24].hex()}.run").write_bytes(content)
+            forged = path.with_name(f"{path.name[:51]}{content[-32:-24].hex()}.run")
+            forged.write_bytes(content)
             store = self.store("desk")
-            self.check(store, self.expect(65, store("sync", f"folder:{cloud}", "--json")), refused)
+            report = self.expect(0, store("sync", f"folder:{cloud}", "--json")).object
+            # Its owner signed another root: the file is as damaged as one with another hash.
+            self.assertEqual(report["folder"]["damagedNames"], [str(forged.relative_to(cloud))])
+            self.assertEqual(report["skipped"], [])
+            self.check_others(store, report, refused)
 
 
 if __name__ == "__main__":
