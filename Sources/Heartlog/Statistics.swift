@@ -181,7 +181,7 @@ struct StatisticsCounter {
     var gain = 0
     var isCounted = false
 
-    mutating func note(_ isFavorite: Bool?, _ isCounted: Bool, _ gain: Int) {
+    mutating func note(_ isFavorite: Bool?, gain: Int, isCounted: Bool) {
       self.gain += gain
       guard isCounted else { return }
       self.isCounted = true
@@ -224,25 +224,24 @@ struct StatisticsCounter {
 
   mutating func take(_ commit: Commit, isCounted: Bool) {
     state.apply(commit)
-    var start: Milliseconds?
+    let start = period.start(of: calendar.local(commit.wallTime))
     for record in commit.records {
       guard let event = record.event, library.map({ event.library.hasSameBytes(as: $0) }) ?? true else {
         continue
       }
-      start = start ?? period.start(of: calendar.local(commit.wallTime))
-      count(event, in: start ?? 0, isCounted)
+      count(event, in: start, isCounted: isCounted)
       if isCounted { sources[Source(replica: commit.replica, origin: commit.origin), default: 0] += 1 }
     }
   }
 
   /// Counts an event that the state has, with all others of its commit.
-  private mutating func count(_ event: Event, in start: Milliseconds, _ isCounted: Bool) {
+  private mutating func count(_ event: Event, in start: Milliseconds, isCounted: Bool) {
     let library = UTF8Key(event.library)
     let isFavorite = event.action.isFavorite
     // An event that lost to one before it changes no count: a commit that arrived late may belong before those already counted.
     let now = state.counts(of: event.library).favorites
     let gain = now - (favorites.updateValue(now, forKey: library) ?? 0)
-    tallies[start, default: Tally()].note(isFavorite, isCounted, gain)
+    tallies[start, default: Tally()].note(isFavorite, gain: gain, isCounted: isCounted)
     if isCounted, isFavorite != nil {
       taps[ItemKey(library: library, id: UTF8Key(event.item)), default: 0] += 1
     }

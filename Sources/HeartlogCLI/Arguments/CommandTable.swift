@@ -30,7 +30,7 @@ enum CommandTable {
     HelpCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 
-  /// Makes no description that comes after it.
+  /// Does not make the descriptions of the commands after it: each start of the program pays for those that it makes.
   static subscript(name: String) -> CommandDescription? {
     types.lazy.map { $0.description }.first { $0.name == name }
   }
