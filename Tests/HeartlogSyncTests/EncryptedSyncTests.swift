@@ -301,14 +301,7 @@ struct EncryptedSyncTests {
     }
     let file = try RunFile(content)
     #expect(file.checkpoint?.isSigned == true)
-    let bare = RunFile(
-      replica: file.replica, name: file.name, firstCommit: file.firstCommit,
-      runs: file.runs.map { run in
-        var run = run
-        run.proof = nil
-        return run
-      })
-    let (bareName, bytes) = bare.encoded()
+    let (bareName, bytes) = file.withoutProof.encoded()
     let object = try format.sealed(
       "\(FolderFile.folder(of: file.replica, by: file.replica))/\(bareName.text)", bytes)
     try devices.place.objects.put(object.path, object.bytes)

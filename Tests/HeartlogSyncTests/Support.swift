@@ -35,6 +35,19 @@ enum Pipes {
   }
 }
 
+extension RunFile {
+  /// The same runs without what proves them.
+  var withoutProof: RunFile {
+    RunFile(
+      replica: replica, name: name, firstCommit: firstCommit,
+      runs: runs.map { run in
+        var run = run
+        run.proof = nil
+        return run
+      })
+  }
+}
+
 extension FavoritesStore {
   /// By replica: the last commit and the root of its stream.
   func roots() throws -> [ReplicaID: String] {
